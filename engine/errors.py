@@ -1,0 +1,9 @@
+"""Bad input from a person, told in one line."""
+
+from reference.errors import Refused, TooLarge
+
+__all__ = ["BadInput", "Refused", "TooLarge"]
+
+
+class BadInput(Refused):
+    """A command line, file or setting that cannot be used; the message names the place and the remedy (exit code 2)."""

@@ -1,0 +1,62 @@
+"""The languages under proof, read from fixtures/languages.json: one entry a language, no other edit to add one."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, cast
+
+from engine.errors import BadInput
+from fixtures import ROOT
+from reference.jsontext import JsonValue, dumps, loads
+from reference.patterns import Dialect
+from reference.schema import json_object_regex, json_schema_to_regex
+
+Kind = Literal["schema", "json_object", "pattern"]
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language under proof: its `source` text (schema text, depth or pattern) and the regex text it stands for."""
+
+    id: str
+    kind: Kind
+    dialect: Dialect
+    source: str
+    pattern: str
+    why: str
+
+
+@cache
+def languages() -> tuple[Language, ...]:
+    """All languages of the suite, in file order."""
+    text = (ROOT / "languages.json").read_text(encoding="utf-8")
+    document = cast(dict[str, list[dict[str, JsonValue]]], loads(text))
+    return tuple(_language(entry) for entry in document["languages"])
+
+
+def select(ids: list[str]) -> tuple[Language, ...]:
+    """The languages of these ids, all of them when none is named."""
+    known = {language.id: language for language in languages()}
+    for wanted in ids:
+        if wanted not in known:
+            raise BadInput(f"language {wanted!r} is not in the suite; it has {', '.join(known)}")
+    return tuple(known[wanted] for wanted in ids) if ids else languages()
+
+
+def schema_language(name: str, schema: JsonValue, why: str = "") -> Language:
+    """The language of a JSON Schema of the subset (SPEC §4)."""
+    return Language(name, "schema", "bytes", dumps(schema), json_schema_to_regex(schema), why)
+
+
+def pattern_language(name: str, pattern: str, dialect: Dialect = "bytes", why: str = "") -> Language:
+    """The language of a pattern (SPEC §1)."""
+    return Language(name, "pattern", dialect, pattern, pattern, why)
+
+
+def _language(entry: dict[str, JsonValue]) -> Language:
+    name, why = str(entry["id"]), str(entry["why"])
+    if entry["kind"] == "schema":
+        return schema_language(name, entry["schema"], why)
+    if entry["kind"] == "json_object":
+        depth = cast(int, entry["depth"])
+        return Language(name, "json_object", "bytes", str(depth), json_object_regex(depth), why)
+    return pattern_language(name, str(entry["pattern"]), cast(Dialect, entry["dialect"]), why)

@@ -1,0 +1,1 @@
+"""Results on disk → pages and pictures a person reads. Reads files; imports nothing of what made them."""
