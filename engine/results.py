@@ -209,7 +209,7 @@ def read_headers(path: Path) -> list[Header]:
 
 def as_plain(record: Record) -> dict[str, Any]:
     """The record as plain JSON data."""
-    plain: dict[str, Any] = json.loads(msgspec.json.encode(record))
+    plain: dict[str, Any] = json.loads(_encode(record))
     return plain
 
 

@@ -1,13 +1,32 @@
-"""What commands print: tables and progress for a person, one JSON document for a machine."""
+"""What commands print: progress and tables for a person, one JSON document for a machine.
+
+Progress and failures go to standard error, results to standard output. Colours and bars are for a terminal:
+a pipe gets plain text, NO_COLOR switches colours off, and `--json` output passes by all of it. What an engine
+printed may hold anything, so `shown` spells its control characters out before a terminal can obey them.
+"""
 
 import json
+import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column, Table
+from rich.text import Text
 
 from engine.results import Record, as_plain
 
@@ -23,6 +42,8 @@ COLOURS = {
     "skipped": "yellow",
 }
 
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
 
 class Tick(Protocol):
     """Called by long work: how much is done, of how much, and what is under way."""
@@ -31,9 +52,14 @@ class Tick(Protocol):
         """Report progress."""
 
 
+def shown(text: str) -> str:
+    r"""The text with control and direction characters spelled out (ESC as \x1b), so a terminal obeys none."""
+    return _CONTROLS.sub(_spelled, text)
+
+
 def fail(message: str) -> None:
     """One line on standard error."""
-    err.print(f"maskproof: {message}", style="red", markup=False, soft_wrap=True)
+    err.print(f"maskproof: {shown(message)}", style="red", markup=False, soft_wrap=True)
 
 
 def print_json(command: str, exit_code: int, summary: dict[str, Any], records: Iterable[Record]) -> None:
@@ -48,16 +74,94 @@ def print_json(command: str, exit_code: int, summary: dict[str, Any], records: I
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
 
+def verdict_counts(records: Iterable[Record]) -> dict[str, int]:
+    """How many records have each verdict, in the order of COLOURS, absent ones left out."""
+    counts = Counter[str](record.verdict for record in records)
+    return {verdict: counts[verdict] for verdict in COLOURS if counts[verdict]}
+
+
+def print_summary(records: Sequence[Record], *, results: Path | None = None) -> None:
+    """Verdict counts by subject and the first findings, cut to the height of the screen."""
+    findings = [record for record in records if record.verdict == "refuted"]
+    groups = _groups(records)
+    room = max(out.size.height - 8, 8) if out.is_terminal else len(groups) + len(findings)
+    rows = max(room - min(len(findings), room // 2), 3)
+    out.print(_counts_table(groups, rows))
+    _print_findings(findings, max(room - min(rows, len(groups)), 3))
+    if results is not None:
+        out.print(f"results: {shown(str(results))}", style="dim", markup=False, soft_wrap=True)
+
+
 @contextmanager
 def progress_bar(label: str, *, enabled: bool = True) -> Iterator[Tick]:
-    """A progress bar on a terminal, nothing in a pipe."""
+    """A bar with count, rate and time left on a terminal, nothing in a pipe."""
+    now = Column(no_wrap=True, overflow="ellipsis", ratio=1)
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[now]}"),
+        _RateColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[now]}", markup=False, style="dim", table_column=now),
     )
-    with Progress(*columns, console=err, transient=True, disable=not (enabled and err.is_terminal)) as bar:
+    disabled = not (enabled and err.is_terminal)
+    with Progress(*columns, console=err, transient=True, disable=disabled, expand=True) as bar:
         task = bar.add_task(label, total=None, now="")
-        yield lambda done, total, label: bar.update(task, completed=done, total=total, now=label)
+        yield lambda done, total, label: bar.update(task, completed=done, total=total, now=shown(label))
+
+
+class _RateColumn(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        """Done a second, or seconds each when slow."""
+        return Text(_rate(task.speed or task.finished_speed), style="cyan")
+
+
+def _rate(speed: float | None) -> str:
+    if not speed:
+        return ""
+    return f"{speed:,.1f}/s" if speed >= 1 else f"{1 / speed:,.1f} s each"
+
+
+def _spelled(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    named = {9: r"\t", 10: r"\n", 13: r"\r"}.get(code)
+    return named or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+
+
+def _groups(records: Sequence[Record]) -> list[tuple[str, dict[str, int]]]:
+    """Verdict counts by subject, by check when there is one subject only; those with refutations first."""
+    single = len({record.subject for record in records}) == 1
+    members: dict[str, list[Record]] = {}
+    for record in records:
+        members.setdefault(record.check if single else record.subject, []).append(record)
+    groups = [(name, verdict_counts(group)) for name, group in members.items()]
+    return sorted(groups, key=lambda group: -group[1].get("refuted", 0))
+
+
+def _counts_table(groups: list[tuple[str, dict[str, int]]], rows: int) -> Table:
+    verdicts = [verdict for verdict in COLOURS if any(verdict in counts for _, counts in groups)]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("", overflow="ellipsis", no_wrap=True)
+    for verdict in verdicts:
+        table.add_column(verdict, justify="right", style=COLOURS[verdict])
+    for name, counts in groups[:rows]:
+        table.add_row(
+            Text(shown(name)), *(f"{counts[verdict]:,}" if verdict in counts else "" for verdict in verdicts)
+        )
+    if len(groups) > rows:
+        table.add_row(Text(f"… {len(groups) - rows:,} more", style="dim"))
+    return table
+
+
+def _print_findings(findings: Sequence[Record], rows: int) -> None:
+    for record in findings[:rows]:
+        line = Text("✗ ", style="bold red", no_wrap=True, overflow="ellipsis")
+        line.append(
+            shown(f"{record.subject} · {record.case} · {record.kind or record.check}"),
+            style="not bold default",
+        )
+        line.append(shown(f"  {record.message}"), style="not bold dim default")
+        out.print(line, no_wrap=out.is_terminal, overflow="ellipsis", soft_wrap=not out.is_terminal)
+    if len(findings) > rows:
+        out.print(f"… {len(findings) - rows:,} more; see them with: maskproof report", style="dim")
