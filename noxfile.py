@@ -1,7 +1,5 @@
 """Every job of the project, each in an environment of its own that is reused from run to run."""
 
-from pathlib import Path
-
 import nox
 
 nox.options.reuse_venv = "yes"

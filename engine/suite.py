@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Literal, cast
 
 from engine.errors import BadInput
 from fixtures import ROOT
 from reference.jsontext import JsonValue, dumps, loads
 from reference.patterns import Dialect
-from reference.schema import json_object_regex, json_schema_to_regex
+from reference.schema import json_object_regex, json_schema_to_regex, schema_from_text
 
 Kind = Literal["schema", "json_object", "pattern"]
 
@@ -47,9 +48,20 @@ def schema_language(name: str, schema: JsonValue, why: str = "") -> Language:
     return Language(name, "schema", "bytes", dumps(schema), json_schema_to_regex(schema), why)
 
 
-def pattern_language(name: str, pattern: str, dialect: Dialect = "bytes", why: str = "") -> Language:
+def pattern_language(name: str, pattern: str, dialect: str = "bytes", why: str = "") -> Language:
     """The language of a pattern (SPEC §1)."""
-    return Language(name, "pattern", dialect, pattern, pattern, why)
+    if dialect not in ("bytes", "unicode"):
+        raise BadInput(f"dialect {dialect!r} is not one of ours; use bytes or unicode")
+    return Language(name, "pattern", cast(Dialect, dialect), pattern, pattern, why)
+
+
+def from_schema_file(path: Path) -> Language:
+    """The language of the JSON Schema in a file; the file's stem is its id."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read as UTF-8 text ({error}); name a JSON Schema file") from error
+    return schema_language(path.stem, schema_from_text(text))
 
 
 def _language(entry: dict[str, JsonValue]) -> Language:
@@ -59,4 +71,4 @@ def _language(entry: dict[str, JsonValue]) -> Language:
     if entry["kind"] == "json_object":
         depth = cast(int, entry["depth"])
         return Language(name, "json_object", "bytes", str(depth), json_object_regex(depth), why)
-    return pattern_language(name, str(entry["pattern"]), cast(Dialect, entry["dialect"]), why)
+    return pattern_language(name, str(entry["pattern"]), str(entry["dialect"]), why)
