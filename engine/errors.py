@@ -1,8 +1,8 @@
 """Bad input from a person, told in one line."""
 
-from reference.errors import Refused, TooLarge
+from reference.errors import PatternError, Refused, TooLarge
 
-__all__ = ["BadInput", "Refused", "TooLarge"]
+__all__ = ["BadInput", "PatternError", "Refused", "TooLarge"]
 
 
 class BadInput(Refused):

@@ -1,6 +1,6 @@
 """The languages under proof, read from fixtures/languages.json: one entry a language, no other edit to add one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, cast
@@ -24,6 +24,7 @@ class Language:
     source: str
     pattern: str
     why: str
+    guards: tuple[str, ...] = ()
 
 
 @cache
@@ -31,7 +32,7 @@ def languages() -> tuple[Language, ...]:
     """All languages of the suite, in file order."""
     text = (ROOT / "languages.json").read_text(encoding="utf-8")
     document = cast(dict[str, list[dict[str, JsonValue]]], loads(text))
-    return tuple(_language(entry) for entry in document["languages"])
+    return tuple(replace(_language(entry), guards=_guards(entry)) for entry in document["languages"])
 
 
 def select(ids: list[str]) -> tuple[Language, ...]:
@@ -62,6 +63,10 @@ def from_schema_file(path: Path) -> Language:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read as UTF-8 text ({error}); name a JSON Schema file") from error
     return schema_language(path.stem, schema_from_text(text))
+
+
+def _guards(entry: dict[str, JsonValue]) -> tuple[str, ...]:
+    return tuple(str(flag) for flag in cast(list[JsonValue], entry["guards"]))
 
 
 def _language(entry: dict[str, JsonValue]) -> Language:
