@@ -1,0 +1,194 @@
+"""The token trie: every prefix of every token once, so that a walk over it shares the common beginnings.
+
+Nodes are numbered level by level, the root is 0, and the children of a node lie side by side. Tokens are sorted by
+their bytes, so that the tokens under any node lie side by side too: an answer for a whole subtree is one range. EOS
+ids, specials and empty tokens are not in the trie at all: no walk can allow them. Next: automata, walk, masks.
+"""
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reference.vocabulary import Vocabulary
+
+Ints = NDArray[np.int32]
+
+
+def _groups() -> NDArray[np.uint64]:
+    """For every byte the bit of its group: bytes that a pattern seldom tells apart share one of at most 64."""
+    singles = [*range(0x20, 0x30), *range(0x3A, 0x41), *range(0x5B, 0x61), *range(0x7B, 0x80), 9, 10, 13]
+    ranges = [
+        (0x30, 0x39),
+        (0x41, 0x46),
+        (0x47, 0x5A),
+        (0x61, 0x66),
+        (0x67, 0x7A),
+        (0x80, 0x8F),
+        (0x90, 0x9F),
+    ]
+    ranges += [
+        (0xA0, 0xBF),
+        (0xC0, 0xC1),
+        (0xC2, 0xDF),
+        (0xE0, 0xE0),
+        (0xE1, 0xEC),
+        (0xED, 0xED),
+        (0xEE, 0xEF),
+    ]
+    ranges += [(0xF0, 0xF0), (0xF1, 0xF3), (0xF4, 0xF4), (0xF5, 0xFF)]
+    group = np.zeros(256, np.uint64)
+    for number, (low, high) in enumerate([*((byte, byte) for byte in singles), *ranges], 1):
+        group[low : high + 1] = number
+    return np.uint64(1) << group
+
+
+GROUP = _groups()
+"""Byte → its group as one bit of 64; the controls without a group of their own are bit 0."""
+
+
+def group_set(bytes_in: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Per row of a bool[n, 256] set of bytes: the groups that lie in it whole, as bits."""
+    bits = np.unique(GROUP)
+    whole = np.stack([bytes_in[:, bit == GROUP].all(axis=1) for bit in bits], axis=1)
+    return np.asarray((whole * bits).sum(axis=1, dtype=np.uint64))
+
+
+@dataclass(frozen=True)
+class TokenTrie:
+    """Prefixes of the tokens as parallel arrays over nodes; `first`, `own_end` and `end` count places in `order`.
+
+    Tokens that end at a node are order[first:own_end], those at it or under it order[first:end]. Its children are the
+    nodes child … child + children − 1; `below` has the group of every byte on an edge under it. `rank` is the inverse
+    of `order` over all V ids: len(order) for an id that is not in the trie.
+    """
+
+    order: Ints
+    rank: Ints
+    byte: NDArray[np.uint8]
+    first: Ints
+    own_end: Ints
+    end: Ints
+    child: Ints
+    children: Ints
+    below: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        """The number of nodes, the root among them."""
+        return len(self.byte)
+
+
+_TRIES: WeakKeyDictionary[Vocabulary, TokenTrie] = WeakKeyDictionary()
+
+
+def trie_of(vocabulary: Vocabulary) -> TokenTrie:
+    """The trie of a vocabulary, built once and kept as long as the vocabulary lives."""
+    trie = _TRIES.get(vocabulary)
+    if trie is None:
+        trie = _TRIES[vocabulary] = build_trie(vocabulary)
+    return trie
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """Tokens in byte order: one buffer, where each begins, its length, what it shares with the one before."""
+
+    buffer: NDArray[np.uint8]
+    offset: NDArray[np.int64]
+    length: Ints
+    shared: Ints
+
+
+def _sorted_tokens(pieces: list[bytes]) -> _Sorted:
+    """The arrays of sorted tokens; `shared[i]` is the length of the longest common prefix of tokens i − 1 and i."""
+    length = np.fromiter(map(len, pieces), np.int32, len(pieces))
+    offset = np.cumsum(length, dtype=np.int64) - length
+    buffer = np.frombuffer(b"".join(pieces), np.uint8)
+    shared = np.zeros(len(pieces), np.int32)
+    equal, depth = np.arange(1, len(pieces)), 0
+    while len(equal):
+        equal = equal[np.minimum(length[equal - 1], length[equal]) > depth]
+        equal = equal[buffer[offset[equal - 1] + depth] == buffer[offset[equal] + depth]]
+        depth += 1
+        shared[equal] = depth
+    return _Sorted(buffer, offset, length, shared)
+
+
+def _level_starts(tokens: _Sorted) -> list[Ints]:
+    """Per depth the places of the tokens that bring a new prefix of that length; the root's level is [0]."""
+    levels = [np.zeros(1, np.int32)]
+    reaching, depth = np.arange(len(tokens.length), dtype=np.int32), 1
+    while len(reaching := reaching[tokens.length[reaching] >= depth]):
+        levels.append(reaching[tokens.shared[reaching] < depth])
+        depth += 1
+    return levels
+
+
+def _own_ends(tokens: _Sorted, levels: list[Ints]) -> list[Ints]:
+    """Per node the end of the run of tokens whose bytes are exactly the node's prefix."""
+    length, count = tokens.length, len(tokens.length)
+    repeated = np.zeros(count, np.bool_)
+    repeated[1:] = (tokens.shared[1:] == length[1:]) & (length[1:] == length[:-1])
+    run_starts = np.append(np.flatnonzero(~repeated), count).astype(np.int32)
+    run_end = run_starts[np.searchsorted(run_starts, np.arange(count), "right")] if count else run_starts[:0]
+    ends = [
+        np.where(length[starts] == depth, run_end[starts], starts)
+        for depth, starts in enumerate(levels[1:], 1)
+    ]
+    return [np.zeros(1, np.int32), *(end.astype(np.int32) for end in ends)]
+
+
+def build_trie(vocabulary: Vocabulary) -> TokenTrie:
+    """The trie of the tokens that have bytes and do not end the output, level by level from sorted order."""
+    ids = [token for token, piece in enumerate(vocabulary.tokens) if piece and token not in vocabulary.eos]
+    ids.sort(key=lambda token: vocabulary.tokens[token] or b"")
+    tokens = _sorted_tokens([vocabulary.tokens[token] or b"" for token in ids])
+    levels = _level_starts(tokens)
+    labels = [np.zeros(1, np.uint8)]
+    labels += [tokens.buffer[tokens.offset[starts] + depth] for depth, starts in enumerate(levels[1:])]
+    own_ends = _own_ends(tokens, levels)
+    children = _child_counts(levels)
+    ends, below = _subtrees(labels, own_ends, children)
+    counts = np.concatenate(children).astype(np.int32)
+    rank = np.full(len(vocabulary), len(ids), np.int32)
+    rank[ids] = np.arange(len(ids), dtype=np.int32)
+    return TokenTrie(
+        order=np.array(ids, np.int32),
+        rank=rank,
+        byte=np.concatenate(labels),
+        first=np.concatenate(levels),
+        own_end=np.concatenate(own_ends),
+        end=np.concatenate(ends),
+        child=(1 + np.cumsum(counts) - counts).astype(np.int32),
+        children=counts,
+        below=np.concatenate(below),
+    )
+
+
+def _child_counts(levels: list[Ints]) -> list[NDArray[np.intp]]:
+    """Per level the number of children of every node: a child hangs on the last node that begins at or before it."""
+    counts = []
+    for starts, following in zip(levels, [*levels[1:], levels[0][:0]], strict=True):
+        parent = np.searchsorted(starts, following, "right") - 1
+        counts.append(np.bincount(parent, minlength=len(starts)))
+    return counts
+
+
+def _subtrees(
+    labels: list[NDArray[np.uint8]], own_ends: list[Ints], children: list[NDArray[np.intp]]
+) -> tuple[list[Ints], list[NDArray[np.uint64]]]:
+    """Per level, from the deepest up: where each subtree ends in `order`, and the groups of the bytes in it."""
+    ends: list[Ints] = [own_ends[-1]]
+    below = [np.zeros(len(own_ends[-1]), np.uint64)]
+    for depth in range(len(labels) - 2, -1, -1):
+        has_children = children[depth] > 0
+        after = np.cumsum(children[depth])
+        end, groups = own_ends[depth].copy(), np.zeros(len(own_ends[depth]), np.uint64)
+        end[has_children] = ends[0][after[has_children] - 1]
+        of_child = below[0] | GROUP[labels[depth + 1]]
+        firsts = (after - children[depth])[has_children]
+        groups[has_children] = np.bitwise_or.reduceat(of_child, firsts)
+        ends.insert(0, end)
+        below.insert(0, groups)
+    return ends, below
