@@ -16,6 +16,8 @@ PLAIN_STATES = 40
 PLAIN_EDGES = 140
 MOST_NODES = 48
 LEAST_NODES = 6
+MOST_DEPTHS = 12
+MOST_LABELS = 3
 LABEL_LENGTH = 30
 
 
@@ -119,7 +121,7 @@ def _gathered_components(whole: Sketch) -> Sketch:
 def _gathered_depths(whole: Sketch) -> Sketch:
     """States gathered by how many bytes from the start they are, neighbouring depths together."""
     depth = _depths(whole)
-    width = max(depth.values()) // (MOST_NODES - 8) + 1
+    width = max(depth.values()) // MOST_DEPTHS + 1
     caption = (
         f"{_count(len(whole.nodes), 'state')}, gathered by distance from the start, {width} bytes a node"
     )
@@ -156,6 +158,11 @@ def _merged(arrows: Iterable[Arrow]) -> tuple[Arrow, ...]:
         )
         for (source, target), same in pairs.items()
     )
+
+
+def _side_by_side(labels: list[str]) -> str:
+    shown = "  ".join(labels[:MOST_LABELS])
+    return shown if len(labels) <= MOST_LABELS else f"{shown}  +{len(labels) - MOST_LABELS}"
 
 
 def _depths(whole: Sketch) -> dict[int, int]:
