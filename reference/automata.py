@@ -53,7 +53,7 @@ class Steps(Protocol):
     def __len__(self) -> int:
         """The number of states that have numbers now."""
 
-    def step(self, states: Ints, byte: NDArray[np.uint8]) -> Ints:
+    def step(self, states: Ints, byte: Ints) -> Ints:
         """δ, elementwise."""
 
     def is_accepting(self, state: int) -> bool:
@@ -87,9 +87,9 @@ class TableSteps:
         """n."""
         return len(self.accept)
 
-    def step(self, states: Ints, byte: NDArray[np.uint8]) -> Ints:
+    def step(self, states: Ints, byte: Ints) -> Ints:
         """trans[states, byte]."""
-        return self._flat.take((states << 8) | byte)
+        return self._flat.take((states << 8) | byte).astype(np.intp)
 
     def is_accepting(self, state: int) -> bool:
         """accept[state]."""
@@ -97,7 +97,7 @@ class TableSteps:
 
     def loops(self, states: Ints) -> NDArray[np.uint64]:
         """The groups that loop, found at the start."""
-        return self._loops[states]
+        return self._loops.take(states)
 
 
 class DiscoveredSteps:
@@ -110,7 +110,7 @@ class DiscoveredSteps:
         self._automaton = automaton
         self._states: list[Any] = []
         self._numbers: dict[Hashable, int] = {}
-        self._trans = np.full((16, 256), _UNKNOWN, np.int32)
+        self._trans = np.full((16, 256), _UNKNOWN, np.intp)
         self._number(automaton.start)
 
     def __len__(self) -> int:
@@ -128,11 +128,11 @@ class DiscoveredSteps:
                 self._trans = np.concatenate([self._trans, np.full_like(self._trans, _UNKNOWN)])
         return number
 
-    def step(self, states: Ints, byte: NDArray[np.uint8]) -> Ints:
+    def step(self, states: Ints, byte: Ints) -> Ints:
         """δ of every pair; the automaton is asked once for each pair that is new."""
         reached = self._trans[states, byte]
         new = np.flatnonzero(reached == _UNKNOWN)
-        for pair in np.unique((states[new].astype(np.int64) << 8) | byte[new]).tolist():
+        for pair in np.unique((states[new] << 8) | byte[new]).tolist():
             state, value = pair >> 8, pair & 255
             number = self._number(self._automaton.next_state(self._states[state], value))
             self._trans[state, value] = number

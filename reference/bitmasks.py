@@ -42,9 +42,9 @@ def unpack(bitmask: Words, size: int) -> Bools:
     return bits[..., :size]
 
 
-def places_of(first: Ints, end: Ints) -> NDArray[np.int64]:
+def places_of(first: Ints, end: Ints) -> Ints:
     """All places of the ranges, one range after the other."""
-    count = end.astype(np.int64) - first
+    count = end - first
     before = np.cumsum(count) - count
     return np.repeat(first - before, count) + np.arange(count.sum())
 
@@ -62,7 +62,7 @@ def set_rows(table: Words, ranges: Ranges, trie: TokenTrie) -> None:
 def _set_few(table: Words, ranges: Ranges, trie: TokenTrie) -> None:
     """Bit by bit; no bit comes twice, so that adding is setting."""
     token = trie.order[places_of(ranges.first, ranges.end)]
-    row = np.repeat(ranges.origin.astype(np.int64), ranges.end - ranges.first)
+    row = np.repeat(ranges.origin, ranges.end - ranges.first)
     bit = np.uint32(1) << (token & 31).astype(np.uint32)
     np.add.at(table.reshape(-1), row * table.shape[1] + (token >> 5), bit)
 

@@ -52,7 +52,7 @@ class TokenIndex:
         """The packed mask of a state, uint32[W], padding bits 0."""
         state = self.check_state(state)
         if state not in self._rows:
-            row = self._made(np.array([state], np.int32))[0]
+            row = self._made(np.array([state], np.intp))[0]
             row.setflags(write=False)
             self._rows[state] = row
         return self._rows[state]
@@ -80,7 +80,7 @@ class TokenIndex:
                 "table: this automaton has no finite list of states; ask mask(state) for one at a time"
             )
         if self._table is None:
-            self._table = self._made(np.arange(len(self.steps), dtype=np.int32))
+            self._table = self._made(np.arange(len(self.steps), dtype=np.intp))
             self._table.setflags(write=False)
             self._rows = dict(enumerate(self._table))
         return self._table
@@ -105,8 +105,8 @@ class TokenIndex:
     def successors(self, state: int) -> Ints:
         """Per token the state after it, int32[V]; DEAD where it is not allowed, the state itself for an allowed EOS."""
         state = self.check_state(state)
-        reached = np.full(len(self), DEAD, np.int32)
-        for ranges in self.ranges(np.array([state], np.int32)):
+        reached = np.full(len(self), DEAD, np.intp)
+        for ranges in self.ranges(np.array([state], np.intp)):
             tokens = self.trie.order[places_of(ranges.first, ranges.end)]
             reached[tokens] = np.repeat(ranges.state, ranges.end - ranges.first)
         if self.steps.is_accepting(state):
@@ -134,7 +134,7 @@ class TokenIndex:
 
     def _walked(self, state: int, piece: bytes) -> int:
         """δ*(state, piece) one byte after the other, DEAD for the empty piece, which is never allowed."""
-        reached = np.array([state if piece else DEAD], np.int32)
+        reached = np.array([state if piece else DEAD], np.intp)
         for value in np.frombuffer(piece, np.uint8):
             if reached[0] == DEAD:
                 break

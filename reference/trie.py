@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from reference.vocabulary import Vocabulary
 
-Ints = NDArray[np.int32]
+Ints = NDArray[np.intp]
+"""Whole numbers as they index arrays."""
 
 
 def _groups() -> NDArray[np.uint64]:
@@ -66,7 +67,7 @@ class TokenTrie:
 
     order: Ints
     rank: Ints
-    byte: NDArray[np.uint8]
+    byte: Ints
     first: Ints
     own_end: Ints
     end: Ints
@@ -95,17 +96,17 @@ class _Sorted:
     """Tokens in byte order: one buffer, where each begins, its length, what it shares with the one before."""
 
     buffer: NDArray[np.uint8]
-    offset: NDArray[np.int64]
+    offset: Ints
     length: Ints
     shared: Ints
 
 
 def _sorted_tokens(pieces: list[bytes]) -> _Sorted:
     """The arrays of sorted tokens; `shared[i]` is the length of the longest common prefix of tokens i − 1 and i."""
-    length = np.fromiter(map(len, pieces), np.int32, len(pieces))
-    offset = np.cumsum(length, dtype=np.int64) - length
+    length = np.fromiter(map(len, pieces), np.intp, len(pieces))
+    offset = np.cumsum(length) - length
     buffer = np.frombuffer(b"".join(pieces), np.uint8)
-    shared = np.zeros(len(pieces), np.int32)
+    shared = np.zeros(len(pieces), np.intp)
     equal, depth = np.arange(1, len(pieces)), 0
     while len(equal):
         equal = equal[np.minimum(length[equal - 1], length[equal]) > depth]
@@ -117,8 +118,8 @@ def _sorted_tokens(pieces: list[bytes]) -> _Sorted:
 
 def _level_starts(tokens: _Sorted) -> list[Ints]:
     """Per depth the places of the tokens that bring a new prefix of that length; the root's level is [0]."""
-    levels = [np.zeros(1, np.int32)]
-    reaching, depth = np.arange(len(tokens.length), dtype=np.int32), 1
+    levels = [np.zeros(1, np.intp)]
+    reaching, depth = np.arange(len(tokens.length), dtype=np.intp), 1
     while len(reaching := reaching[tokens.length[reaching] >= depth]):
         levels.append(reaching[tokens.shared[reaching] < depth])
         depth += 1
@@ -130,13 +131,13 @@ def _own_ends(tokens: _Sorted, levels: list[Ints]) -> list[Ints]:
     length, count = tokens.length, len(tokens.length)
     repeated = np.zeros(count, np.bool_)
     repeated[1:] = (tokens.shared[1:] == length[1:]) & (length[1:] == length[:-1])
-    run_starts = np.append(np.flatnonzero(~repeated), count).astype(np.int32)
+    run_starts = np.append(np.flatnonzero(~repeated), count).astype(np.intp)
     run_end = run_starts[np.searchsorted(run_starts, np.arange(count), "right")] if count else run_starts[:0]
     ends = [
         np.where(length[starts] == depth, run_end[starts], starts)
         for depth, starts in enumerate(levels[1:], 1)
     ]
-    return [np.zeros(1, np.int32), *(end.astype(np.int32) for end in ends)]
+    return [np.zeros(1, np.intp), *(end.astype(np.intp) for end in ends)]
 
 
 def build_trie(vocabulary: Vocabulary) -> TokenTrie:
@@ -145,28 +146,31 @@ def build_trie(vocabulary: Vocabulary) -> TokenTrie:
     ids.sort(key=lambda token: vocabulary.tokens[token] or b"")
     tokens = _sorted_tokens([vocabulary.tokens[token] or b"" for token in ids])
     levels = _level_starts(tokens)
-    labels = [np.zeros(1, np.uint8)]
-    labels += [tokens.buffer[tokens.offset[starts] + depth] for depth, starts in enumerate(levels[1:])]
+    labels = [np.zeros(1, np.intp)]
+    labels += [
+        tokens.buffer[tokens.offset[starts] + depth].astype(np.intp)
+        for depth, starts in enumerate(levels[1:])
+    ]
     own_ends = _own_ends(tokens, levels)
     children = _child_counts(levels)
     ends, below = _subtrees(labels, own_ends, children)
-    counts = np.concatenate(children).astype(np.int32)
-    rank = np.full(len(vocabulary), len(ids), np.int32)
-    rank[ids] = np.arange(len(ids), dtype=np.int32)
+    counts = np.concatenate(children).astype(np.intp)
+    rank = np.full(len(vocabulary), len(ids), np.intp)
+    rank[ids] = np.arange(len(ids), dtype=np.intp)
     return TokenTrie(
-        order=np.array(ids, np.int32),
+        order=np.array(ids, np.intp),
         rank=rank,
         byte=np.concatenate(labels),
         first=np.concatenate(levels),
         own_end=np.concatenate(own_ends),
         end=np.concatenate(ends),
-        child=(1 + np.cumsum(counts) - counts).astype(np.int32),
+        child=(1 + np.cumsum(counts) - counts).astype(np.intp),
         children=counts,
         below=np.concatenate(below),
     )
 
 
-def _child_counts(levels: list[Ints]) -> list[NDArray[np.intp]]:
+def _child_counts(levels: list[Ints]) -> list[Ints]:
     """Per level the number of children of every node: a child hangs on the last node that begins at or before it."""
     counts = []
     for starts, following in zip(levels, [*levels[1:], levels[0][:0]], strict=True):
@@ -176,7 +180,7 @@ def _child_counts(levels: list[Ints]) -> list[NDArray[np.intp]]:
 
 
 def _subtrees(
-    labels: list[NDArray[np.uint8]], own_ends: list[Ints], children: list[NDArray[np.intp]]
+    labels: list[Ints], own_ends: list[Ints], children: list[Ints]
 ) -> tuple[list[Ints], list[NDArray[np.uint64]]]:
     """Per level, from the deepest up: where each subtree ends in `order`, and the groups of the bytes in it."""
     ends: list[Ints] = [own_ends[-1]]

@@ -15,7 +15,7 @@ from reference.trie import Ints, TokenTrie
 
 
 class Ranges(NamedTuple):
-    """Allowed tokens order[first:end] that lead from states[origin] to `state`, elementwise; ranges are not empty."""
+    """Allowed tokens order[first:end] that lead from states[origin] to `state`, elementwise; none is empty."""
 
     origin: Ints
     state: Ints
@@ -25,27 +25,24 @@ class Ranges(NamedTuple):
 
 def walk(trie: TokenTrie, steps: Steps, states: Ints) -> Iterator[Ranges]:
     """All tokens that live from each of the states; no (origin, token) comes twice."""
-    node, state = np.zeros(len(states), np.int32), states
-    origin = np.arange(len(states), dtype=np.int32)
-    while len(node):
-        settled = (trie.below[node] & ~steps.loops(state)) == 0
-        first = trie.first[node]
-        end = np.where(settled, trie.end[node], trie.own_end[node])
-        some = np.flatnonzero(end > first)
-        if len(some):
-            yield Ranges(origin[some], state[some], first[some], end[some])
-        open_pairs = np.flatnonzero(~settled)
-        node, origin, state = _step_down(trie, steps, node[open_pairs], origin[open_pairs], state[open_pairs])
+    node, state, origin = np.zeros(len(states), np.intp), states.astype(np.intp), np.arange(len(states))
+    while node.size:
+        is_open = (trie.below.take(node) & ~steps.loops(state)) != 0
+        first = trie.first.take(node)
+        end = np.where(is_open, trie.own_end.take(node), trie.end.take(node))
+        some = (end > first).nonzero()[0]
+        if some.size:
+            yield Ranges(origin.take(some), state.take(some), first.take(some), end.take(some))
+        pair, child = _children(trie, node, is_open.nonzero()[0])
+        reached = steps.step(state.take(pair), trie.byte.take(child))
+        live = (reached >= 0).nonzero()[0]
+        node, origin, state = child.take(live), origin.take(pair.take(live)), reached.take(live)
 
 
-def _step_down(
-    trie: TokenTrie, steps: Steps, node: Ints, origin: Ints, state: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """The live pairs among the children of these pairs."""
-    count = trie.children[node]
-    before = np.cumsum(count) - count
-    child = np.repeat((trie.child[node] - before).astype(np.int32), count)
-    child += np.arange(len(child), dtype=np.int32)
-    reached = steps.step(np.repeat(state, count), trie.byte[child])
-    live = np.flatnonzero(reached >= 0)
-    return child[live], np.repeat(origin, count)[live], reached[live]
+def _children(trie: TokenTrie, node: Ints, pairs: Ints) -> tuple[Ints, Ints]:
+    """For every child of the nodes of these pairs, the pair that it comes from and the child."""
+    parent = node.take(pairs)
+    count = trie.children.take(parent)
+    before = count.cumsum() - count
+    child = (trie.child.take(parent) - before).repeat(count)
+    return pairs.repeat(count), child + np.arange(child.size)
