@@ -75,12 +75,8 @@ class TokenIndex:
 
     def bitmask_table(self) -> Words:
         """The packed masks of all states, uint32[n, W], read-only; from then on a state's row is a view of it."""
-        if not self.steps.finite:
-            raise MaskError(
-                "table: this automaton has no finite list of states; ask mask(state) for one at a time"
-            )
         if self._table is None:
-            self._table = self._made(np.arange(len(self.steps), dtype=np.intp))
+            self._table = self._made(self.all_states())
             self._table.setflags(write=False)
             self._rows = dict(enumerate(self._table))
         return self._table
@@ -116,6 +112,12 @@ class TokenIndex:
     def ranges(self, states: Ints) -> list[Ranges]:
         """All tokens with bytes that live from these states, as ranges of the trie's order."""
         return list(walk(self.trie, self.steps, states))
+
+    def all_states(self) -> Ints:
+        """0 … n − 1; an automaton without a table has no list of its states, and is refused."""
+        if not self.steps.finite:
+            raise MaskError("this automaton has no finite list of states; ask for one state at a time")
+        return np.arange(len(self.steps))
 
     def check_state(self, state: int) -> int:
         """The state as an int, or a MaskError when it is not one of the automaton's."""
