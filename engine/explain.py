@@ -1,19 +1,20 @@
-r"""An automaton told to a person: states, live edges in readable byte classes, what may and what must follow.
+r"""An automaton told to a person: states, live edges in readable byte classes, what may and must follow.
 
-A byte class is written as a pattern would write it: `a`, `[0-9a-f]`, `[^"\\]`, `\xc3`; a space is `␣`, so that
-it can be seen. All of it is plain data for printing, for pictures (reports/pictures.py) and for result records.
+A byte class is written as a pattern would write it: `a`, `[0-9a-f]`, `[^"\\]`, `\xc3`; a space is
+`␣`, so that it can be seen. All of it is plain data for printing, pictures and result records.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from engine.errors import BadInput
+from engine.suite import Language
+from reference.compile import regex_to_dfa
 from reference.dfa import DEAD, Dfa
 from reference.lookahead import forced_bytes, token_distances
 from reference.masks import TokenIndex
-from reference.vocabulary import Vocabulary
-
-from engine.errors import BadInput
+from reference.vocabulary import load_vocabulary
 
 EXAMPLES = 24
 _NAMED = {0x09: r"\t", 0x0A: r"\n", 0x0D: r"\r", 0x20: "␣", 0x5C: r"\\"}
@@ -21,6 +22,15 @@ _IN_BRACKETS = {0x2D: r"\-", 0x5B: r"\[", 0x5D: r"\]", 0x5E: r"\^"}
 _ESCAPES = {"n": 0x0A, "r": 0x0D, "t": 0x09, "\\": 0x5C}
 
 Status = Literal["member", "viable", "dead"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A language with its automaton and its token index."""
+
+    language: Language
+    dfa: Dfa
+    index: TokenIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """What a vocabulary may do in a state: tokens allowed, examples as (id, hex), EOS, least tokens to the end."""
+    """What a vocabulary may do in a state: tokens allowed, examples as (id, hex), EOS, least tokens to go."""
 
     allowed: int
     tokens: int
@@ -62,6 +72,12 @@ class Place:
     edges: list[Edge]
     forced: str
     next: Next | None
+
+
+def explain(language: Language, vocabulary: str) -> Explained:
+    """The language's automaton over a vocabulary, ready to be asked about."""
+    dfa = regex_to_dfa(language.pattern, language.dialect)
+    return Explained(language, dfa, TokenIndex(dfa, load_vocabulary(vocabulary)))
 
 
 def byte_label(members: Iterable[int]) -> str:
@@ -114,6 +130,7 @@ def automaton_detail(dfa: Dfa, index: TokenIndex | None = None) -> dict[str, Any
     states = range(dfa.n_states)
     detail: dict[str, Any] = {
         "states": dfa.n_states,
+        "live": int((dfa.trans != DEAD).sum()),
         "accepting": [state for state in states if dfa.accept[state]],
         "edges": [[edge.source, edge.target, edge.label] for edge in edges(dfa)],
         "forced": {str(state): text for state in states if (text := readable(forced_bytes(dfa, state)))},
@@ -149,13 +166,14 @@ def tokens_next(index: TokenIndex, state: int) -> Next:
     return Next(len(allowed), len(vocabulary), examples, len(plain) < len(allowed), distance)
 
 
-def page_data(pattern: str, dialect: str, dfa: Dfa, vocabulary: Vocabulary) -> dict[str, Any]:
-    """What the interactive page needs: the automaton over byte classes, the vocabulary's tokens in hex."""
+def page_data(explained: Explained) -> dict[str, Any]:
+    """What the page to type into needs: the automaton over byte classes, the vocabulary's tokens in hex."""
+    dfa, vocabulary = explained.dfa, explained.index.vocabulary
     classes = dfa.byte_classes().tolist()
     first = [classes.index(number) for number in range(max(classes) + 1)]
     return {
-        "pattern": pattern,
-        "dialect": dialect,
+        "pattern": explained.language.pattern,
+        "dialect": explained.language.dialect,
         "classes": classes,
         "table": dfa.trans[:, first].tolist(),
         **automaton_detail(dfa),

@@ -28,7 +28,9 @@ from rich.progress import (
 from rich.table import Column, Table
 from rich.text import Text
 
+from engine.errors import BadInput
 from engine.results import Record, as_plain
+from reports.errors import ReportError
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -109,6 +111,17 @@ def progress_bar(label: str, *, enabled: bool = True) -> Iterator[Tick]:
     with Progress(*columns, console=err, transient=True, disable=disabled, expand=True) as bar:
         task = bar.add_task(label, total=None, now="")
         yield lambda done, total, label: bar.update(task, completed=done, total=total, now=shown(label))
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Around what the `report` extra does: its absence and its complaints become one line of bad input."""
+    try:
+        yield
+    except ReportError as error:
+        raise BadInput(str(error)) from error
+    except ModuleNotFoundError as error:
+        raise BadInput(f"pages and pictures need {error.name}; pip install 'maskproof[report]'") from error
 
 
 class _RateColumn(ProgressColumn):

@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from reports.text import cut, number
 
@@ -48,6 +49,7 @@ def density_svg(density: Sequence[int], accepting: Sequence[int], tokens: int, n
         _draw_density(axes, density, set(accepting))
         axes.set_yscale("symlog", linthresh=1)
         axes.set_ylim(0, max(tokens, *density, 1) * 1.6)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.set_ylabel("tokens allowed")
         axes.set_xlabel(
             "state" if len(density) <= _MOST_BARS else "states, from most to fewest tokens allowed"
@@ -68,15 +70,25 @@ def _draw_density(axes: Axes, density: Sequence[int], accepting: set[int]) -> No
 
 def samples_svg(rows: Sequence[dict[str, Any]], unit: str, better: str, name: str) -> str:
     """Every sample of every peer, workload by workload: dots, the middle half as a bar, the median as a mark."""
+    places = _places(rows)
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(7.2, 0.75 + 0.33 * len(rows)))
+        figure = Figure(figsize=(7.2, 0.55 + 0.33 * (places[-1] + 1)))
         axes = figure.add_subplot()
-        medians = [median(row["samples"]) for row in rows]
-        for place, row in enumerate(rows):
-            _draw_samples(axes, place, row["samples"], _is_best(rows, place, medians, better))
-        _name_rows(axes, [f"{row['peer']}" for row in rows], unit, better)
+        for place, row in zip(places, rows, strict=True):
+            _draw_samples(axes, place, row["samples"], _is_best(row, rows, better))
+        _name_rows(axes, places, rows)
+        axes.set_xlabel(f"{cut(unit, 20)}, {better} is better", parse_math=False)
         _scale(axes, [value for row in rows for value in row["samples"]])
         return _svg(figure, name)
+
+
+def _places(rows: Sequence[dict[str, Any]]) -> list[int]:
+    """Where each row stands, with room for a heading wherever a new workload begins."""
+    places, place = [], -1
+    for row, before in zip(rows, [None, *rows], strict=False):
+        place += 1 if before is not None and row["workload"] == before["workload"] else 2
+        places.append(place)
+    return places
 
 
 def quartiles(samples: Sequence[float]) -> tuple[float, float, float]:
@@ -100,22 +112,28 @@ def _draw_samples(axes: Axes, place: int, samples: Sequence[float], best: bool) 
     )
 
 
-def _is_best(rows: Sequence[dict[str, Any]], place: int, medians: Sequence[float], better: str) -> bool:
-    same = [
-        value for row, value in zip(rows, medians, strict=True) if row["workload"] == rows[place]["workload"]
-    ]
-    return len(same) > 1 and medians[place] == (max(same) if better == "higher" else min(same))
+def _is_best(row: dict[str, Any], rows: Sequence[dict[str, Any]], better: str) -> bool:
+    same = [median(other["samples"]) for other in rows if other["workload"] == row["workload"]]
+    return len(same) > 1 and median(row["samples"]) == (max(same) if better == "higher" else min(same))
 
 
-def _name_rows(axes: Axes, names: Sequence[str], unit: str, better: str) -> None:
-    axes.set_yticks(range(len(names)))
-    axes.set_yticklabels([cut(name, 28) for name in names], color=INK, parse_math=False)
-    axes.set_ylim(len(names) - 0.4, -0.6)
+def _name_rows(axes: Axes, places: Sequence[int], rows: Sequence[dict[str, Any]]) -> None:
+    axes.set_yticks(places)
+    axes.set_yticklabels([cut(row["peer"], 28) for row in rows], color=INK, parse_math=False)
+    for place, row, before in zip(places, rows, [None, *rows], strict=False):
+        if before is None or row["workload"] != before["workload"]:
+            heading: dict[str, Any] = {
+                "va": "center",
+                "ha": "left",
+                "color": MUTED,
+                "transform": axes.get_yaxis_transform(),
+            }
+            axes.text(0, place - 1, cut(row["workload"], 60), weight="bold", parse_math=False, **heading)
+    axes.set_ylim(places[-1] + 0.6, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x", color=LINE, linewidth=0.6, alpha=0.5)
     axes.set_axisbelow(True)
-    axes.set_xlabel(f"{cut(unit, 20)}, {better} is better", parse_math=False)
 
 
 def _scale(axes: Axes, values: Sequence[float]) -> None:

@@ -146,7 +146,7 @@ def _language(place: int, name: str, detail: Row | None, settled: list[Row]) -> 
         "detail": {
             key: detail.get(key, "") for key in ("kind", "dialect", "why", "pattern", "source", "states")
         },
-        "edges": len(detail["edges"]),
+        "edges": detail.get("live") or len(detail["edges"]),
         "accepting": len(detail.get("accepting", [])),
         "density": spread,
         "packed": packed(_language_pictures(place, detail, settled)),

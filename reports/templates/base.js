@@ -27,9 +27,9 @@ function picture(svg) {
 
 // Text with what cannot be seen spelled out: spaces at the ends, controls, direction marks, separators.
 function visible(text) {
-  const named = { "\n": "⏎", "\t": "⇥", "\r": "␍", "\u0000": "␀", "\u001b": "␛" };
+  const named = { "\n": "⏎", "\t": "⇥" };
   const spelled = String(text).replace(/[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (char) => named[char] || "\\u" + char.charCodeAt(0).toString(16).padStart(4, "0"));
+    (char) => named[char] || (char < "\u0100" ? "\\x" : "\\u") + char.charCodeAt(0).toString(16).padStart(char < "\u0100" ? 2 : 4, "0"));
   return spelled.replace(/^ +| +$/g, (blanks) => "␣".repeat(blanks.length));
 }
 

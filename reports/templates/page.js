@@ -5,7 +5,8 @@
   const RANK = { refuted: 0, undecided: 1, skipped: 2, refused: 3, tested: 4, proven: 5 };
   const CHUNK = 500;
   const at = (id) => document.getElementById(id);
-  const sections = [...document.querySelectorAll("section.view")].map((section) => section.id);
+  const views = Object.fromEntries([...document.querySelectorAll("section.view")].map((section) => [section.id, section]));
+  for (const section of Object.values(views)) section.removeAttribute("id"); // the address names a view, not a place to scroll to
   const state = { filters: { verdict: "refuted" }, q: "", sort: "", down: false, shown: [], cursor: 0, open: -1 };
   const chunks = new Map();
   let index, byId, drawn = false;
@@ -151,6 +152,7 @@
     for (let place = 0; place < text.length; place++) {
       const char = text[place];
       if (quoted) { out += char; if (char === "\\") out += text[++place] ?? ""; else if (char === '"') quoted = false; continue; }
+      if (/\s/.test(char)) continue;
       if (char === '"') quoted = true;
       if (char === "{" || char === "[") { depth++; out += char + (/[\]}]/.test(text[place + 1] || "") ? "" : "\n" + "  ".repeat(depth)); continue; }
       if (char === "}" || char === "]") { depth = Math.max(0, depth - 1); out += (/[[{]/.test(text[place - 1] || "") ? "" : "\n" + "  ".repeat(depth)) + char; continue; }
@@ -162,6 +164,12 @@
   function facts(pairs) {
     const kept = pairs.filter(([, content]) => content !== "" && content !== undefined && content !== null);
     return kept.length ? h("dl", { class: "facts" }, kept.flatMap(([name, content]) => [h("dt", {}, name), h("dd", {}, content)])) : null;
+  }
+
+  function wide(pairs) {
+    const list = facts(pairs);
+    if (list) list.classList.add("wide");
+    return list;
   }
 
   const plain = (content) => (typeof content === "number" ? grouped(content) : typeof content === "string" ? visible(content) : JSON.stringify(content));
@@ -199,7 +207,7 @@
     const row = byId.get(id), panel = at("detail"), found = row !== undefined;
     if (found && !state.shown.includes(row)) { state.filters = {}; state.q = ""; refresh(true); }
     state.open = found ? row : -1;
-    at("findings").classList.add("open");
+    views.findings.classList.add("open");
     if (!found) { panel.replaceChildren(h("p", {}, `No record has the id ${id} here; it may be fixed, or in another run.`), closer()); paint(); return; }
     state.cursor = state.shown.indexOf(row);
     if (!drawn) { body.scrollTop = Math.max(0, state.cursor * height() - body.clientHeight / 2); drawn = true; }
@@ -237,8 +245,8 @@
     const data = await unpack("lang-" + place), detail = data.detail || {};
     const frame = data.picture ? h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": "automaton" }, picture(data.picture)) : null;
     panel.replaceChildren(h("div", {}, back, h("h2", {}, visible(name)), h("p", { class: "quiet" }, visible(detail.why || ""))),
-      h("div", { class: "card" }, facts([["kind", detail.kind], ["dialect", detail.dialect], ["states", detail.states !== undefined ? plain(detail.states) : ""],
-        ["live edges", detail.edges ? plain(detail.edges.length) : ""], ["accepting", detail.accepting ? plain(detail.accepting.length) : ""]]),
+      h("div", { class: "card" }, wide([["kind", detail.kind], ["dialect", detail.dialect], ["states", detail.states !== undefined ? plain(detail.states) : ""],
+        ["live edges", detail.live !== undefined ? plain(detail.live) : ""], ["byte classes on them", detail.edges ? plain(detail.edges.length) : ""], ["accepting", detail.accepting ? plain(detail.accepting.length) : ""]]),
       ...[detail.source && detail.source !== detail.pattern ? block("Source", indented(visible(detail.source))) : null, block("Pattern", detail.pattern && visible(detail.pattern))].flat().filter(Boolean)),
       ...[frame ? h("div", { class: "card" }, h("h3", {}, "Automaton "), h("p", { class: "quiet small" }, data.caption, " · double ring: accepting · shaded: one byte only · dashed: a stretch of forced bytes ",
         h("button", { type: "button", onclick: () => frame.classList.toggle("fitted") }, "fit")), frame, data.problem ? h("p", {}, data.problem) : null) : null,
@@ -259,7 +267,7 @@
     const accepting = new Set(detail.accepting || []), forced = detail.forced || {}, from = new Map();
     for (const [source, target, label] of detail.edges) from.set(source, [...(from.get(source) || []), `${visible(label)} → ${target}`]);
     const list = h("div", { class: "edges" });
-    const fold = h("details", {}, h("summary", {}, `Every state and live edge (${plain(detail.edges.length)})`), list);
+    const fold = h("details", {}, h("summary", {}, `Every state, with its live byte classes (${plain(detail.states)})`), list);
     fold.addEventListener("toggle", () => {
       if (list.childElementCount) return;
       for (let one = 0; one < detail.states; one++) {
@@ -284,7 +292,7 @@
   }
 
   function show(section) {
-    for (const name of sections) at(name).classList.toggle("shown", name === section);
+    for (const name in views) views[name].classList.toggle("shown", name === section);
     for (const link of document.querySelectorAll("nav.tabs a")) {
       if (link.hash === "#" + section) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
     }
@@ -294,11 +302,12 @@
     const hash = location.hash.slice(1), [head, tail] = [hash.split(/[?=]/)[0], hash.slice(hash.search(/[?=]/) + 1)];
     const wanted = hash.search(/[?=]/) < 0 ? "" : tail;
     if (head === "finding") { show("findings"); showFinding(decoded(wanted)); return; }
-    at("findings").classList.remove("open"); state.open = -1;
+    views.findings.classList.remove("open"); state.open = -1;
     if (head === "findings") { show("findings"); readFilters(hash.includes("?") ? wanted : null); return; }
     if (head === "language") { show("languages"); showLanguage(decoded(wanted)); scrollTo(0, 0); return; }
     at("language-list").hidden = false; at("language").hidden = true;
-    show(sections.includes(head) ? head : "overview");
+    scrollTo(0, 0);
+    show(head in views ? head : "overview");
   }
 
   function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
@@ -335,21 +344,21 @@
   // ---- keys and clicks --------------------------------------------------------------------------------------
   function keys(event) {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-    if (event.key === "Escape" && !at("help").open) { if (typing) body.focus(); else if (state.open >= 0 || at("findings").classList.contains("open")) closeFinding(); return; }
+    if (event.key === "Escape" && !at("help").open) { if (typing) body.focus(); else if (state.open >= 0 || views.findings.classList.contains("open")) closeFinding(); return; }
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-    const inList = at("findings").classList.contains("shown");
+    const inList = views.findings.classList.contains("shown");
     const page = Math.max(1, Math.floor(body.clientHeight / height()) - 1);
     const steps = { j: 1, k: -1, ...(event.target === body ? { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -1e9, End: 1e9 } : {}) };
     if (event.key === "/") { event.preventDefault(); if (!inList) go(filterHash()); setTimeout(() => at("search").focus()); }
     else if (event.key === "?") at("help").showModal();
-    else if (/^[1-9]$/.test(event.key) && sections[event.key - 1]) go(sections[event.key - 1]);
+    else if (/^[1-9]$/.test(event.key) && Object.keys(views)[event.key - 1]) go(Object.keys(views)[event.key - 1]);
     else if (inList && event.key in steps) { event.preventDefault(); move(steps[event.key]); }
     else if (inList && event.key === "Enter" && event.target === body && state.shown.length) openRow(state.shown[state.cursor]);
   }
 
   function listen() {
     let waiting = 0;
-    const typed = () => { state.q = at("search").value; history.replaceState(null, "", "#" + filterHash()); if (at("findings").classList.contains("open")) route(); else refresh(false); };
+    const typed = () => { state.q = at("search").value; history.replaceState(null, "", "#" + filterHash()); if (views.findings.classList.contains("open")) route(); else refresh(false); };
     at("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(typed, 60); });
     at("search").addEventListener("keydown", (event) => { if (event.key === "ArrowDown" || event.key === "Enter") { event.preventDefault(); body.focus(); } });
     for (const name of FILTERS) at("by-" + name).addEventListener("change", () => { state.filters[name] = at("by-" + name).value; go(filterHash()); });
