@@ -1,8 +1,8 @@
 """Tool calls found in a whole text at once: patterns for the markup, `json` for the arguments, no streaming state.
 
-Every character of the text is given exactly one role (content, markup, or the arguments of one call), so what a streaming
-parser shows can be held to an account: nothing lost, nothing twice, no markup shown. `events` answers for a cut text too:
-what is certain after a prefix, minus what was certain after the one before.
+Every character of the text is given exactly one role (content, markup, or the arguments of one call), so what
+a streaming parser shows can be held to an account: nothing lost, nothing twice, no markup shown. `events`
+answers for a cut text too: what is certain after a prefix, minus what was certain after the one before.
 """
 
 import json
@@ -101,7 +101,7 @@ def certain(text: str) -> list[Span]:
 
 
 def items(text: str, roles: Sequence[Span], request_id: str) -> list[Item]:
-    """What is shown: `("content", s)`, `("call", index, id, name)`, `("arguments", index, s)`; content runs are one item."""
+    """What is shown: `("content", s)`, `("call", index, id, name)`, `("arguments", index, s)`; runs are one."""
     shown: list[Item] = []
     for span in roles:
         part = text[span.start : span.end]

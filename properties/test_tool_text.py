@@ -1,5 +1,7 @@
 """The whole-text oracle on its own: every character has one role, and small cases worked out by hand."""
 
+import itertools
+
 import pytest
 
 from oracles.tool_text import answer, balanced_end, certain, events, spans, value_end
@@ -12,7 +14,7 @@ def test_every_character_has_exactly_one_role(name: str) -> None:
     text = TEXTS[name]
     roles = spans(text)
     assert "".join(text[span.start : span.end] for span in roles) == text
-    assert all(before.end == after.start for before, after in zip(roles, roles[1:], strict=False))
+    assert all(before.end == after.start for before, after in itertools.pairwise(roles))
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -23,7 +25,7 @@ def test_what_is_certain_after_a_prefix_stays_as_it_is(name: str) -> None:
         "".join(text[s.start : s.end] for s in certain(text[:n]) if s.role != "markup")
         for n in range(len(text))
     ]
-    assert all(later.startswith(earlier) for earlier, later in zip(shown, shown[1:], strict=False))
+    assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(shown))
 
 
 def test_a_call_and_its_text_are_read() -> None:

@@ -1,5 +1,6 @@
-"""The streaming parser held to the whole-text oracle: for every text and every cut, the same events and the same fold."""
+"""The streaming parser held to the whole-text oracle: for every text and cut, the same events and fold."""
 
+import itertools
 import json
 
 import pytest
@@ -75,8 +76,14 @@ SCRAPS = st.sampled_from(
         "</tool_call>",
         " ",
         "é🐈",
+        "<",
+        "<tool",
+        "}</tool",
+        CALL,
+        PING,
+        '{"a":1}',
+        "null",
     ]
-    + ["<", "<tool", "}</tool", CALL, PING, '{"a":1}', "null"]
 )
 
 
@@ -85,7 +92,7 @@ SCRAPS = st.sampled_from(
 def test_any_text_cut_anywhere_agrees_with_the_whole_text(text: str, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=8).map(sorted))
     places = [0, *cuts, len(text)]
-    agree([text[start:end] for start, end in zip(places, places[1:], strict=False)])
+    agree([text[start:end] for start, end in itertools.pairwise(places)])
 
 
 @pytest.mark.parametrize("name", TEXTS)

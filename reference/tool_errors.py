@@ -1,7 +1,7 @@
 """The errors of the request surface, in OpenAI's shape: a status, the parameter at fault, a code, one line of text."""
 
 from reference.errors import Refused
-from reference.jsontext import dumps
+from reference.jsontext import JsonValue, dumps
 
 UNSUPPORTED = "unsupported_parameter"
 
@@ -19,7 +19,7 @@ class ToolError(Refused):
 
     def to_json(self) -> str:
         """The error body as compact JSON."""
-        error = {
+        error: dict[str, JsonValue] = {
             "message": self.message,
             "type": "invalid_request_error",
             "param": self.param,

@@ -1,8 +1,8 @@
 """What the model is told: tools described in the system message, earlier calls and results written back (SPEC §7).
 
-A conversation renders the way it was generated: an assistant turn's calls come back in the exact markup that the grammar
-makes and the parser reads, so rendering a parsed answer gives the same text again. No text `null` ever stands for arguments.
-Read next: `reference.toolstream`.
+A conversation renders the way it was generated: an assistant turn's calls come back in the exact markup that
+the grammar makes and the parser reads, so rendering a parsed answer gives the same text again. No text `null`
+ever stands for arguments. Read next: `reference.toolstream`.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Template(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChatML:
-    """`<|im_start|>role\\ncontent<|im_end|>\\n` a turn: the template of many small instruct models, without tools."""
+    """A turn is `<|im_start|>role`, a newline, the content, `<|im_end|>`, a newline; small instruct models use it."""
 
     takes_tools: bool = False
 

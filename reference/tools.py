@@ -1,7 +1,8 @@
 """Tool calls as a request asks for them, and the grammar that its `tool_choice` makes of them (SPEC §7).
 
-The pitfalls: a schema keyword outside the subset accepted, so that the schema is weakened in silence; a named choice that
-still allows every tool. Read next: `reference.toolprompt` for what the model is told, `reference.toolstream` for what it answers.
+The pitfalls: a schema keyword outside the subset accepted, so that the schema is weakened in silence; a named
+choice that still allows every tool. Read next: `reference.toolprompt` for what the model is told,
+`reference.toolstream` for what it answers.
 """
 
 import re
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from reference.errors import JsonTextError, SchemaError
+from reference.errors import JsonTextError, SchemaError, TooLarge
 from reference.jsontext import JsonValue, dumps, loads
 from reference.schema import escape, json_object_regex, json_schema_to_regex
 from reference.tool_errors import ToolError, bad_shape, unsupported
@@ -136,7 +137,7 @@ def _parameters(value: JsonValue, place: str) -> JsonValue:
         raise bad_shape(place, "it is a JSON Schema object")
     try:
         json_schema_to_regex(value)
-    except SchemaError as error:
+    except (SchemaError, TooLarge) as error:
         raise unsupported(place, str(error)) from None
     if value.get("type") != "object":
         raise bad_shape(f"{place}.type", 'arguments are an object; write "type": "object"')

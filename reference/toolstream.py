@@ -1,10 +1,11 @@
 """A model's text read as it arrives: content at once, calls announced early, markup never shown (SPEC §8).
 
-A call is written `<tool_call>{"name":"f","arguments":OBJECT}</tool_call>`, and a newline that is all that stands between
-two calls belongs to the markup. The text is cut anywhere, so the rule is about what is *certain*: a character is passed on
-the moment it can be nothing but content or arguments, and is held while it could still be markup. The pitfalls: a
-fragment dropped because name and arguments came in one piece, an opener looked for in the current piece only, a
-brace inside a string taken for the end. Read next: `reference.tools`, which writes the grammar of the same text.
+A call is written `<tool_call>{"name":"f","arguments":OBJECT}</tool_call>`, and a newline that is all that
+stands between two calls belongs to the markup. The text is cut anywhere, so the rule is about what is
+*certain*: a character is passed on the moment it can be nothing but content or arguments, and is held while
+it could still be markup. The pitfalls: a fragment dropped because name and arguments came in one piece, an
+opener looked for in the current piece only, a brace inside a string taken for the end. Read next:
+`reference.tools`, which writes the grammar of the same text.
 """
 
 from collections.abc import Sequence
@@ -69,7 +70,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Where the arguments stand: the first character read or "", open braces, and whether inside a string or an escape."""
+    """Where the arguments stand: first character read or "", open braces, inside a string, after a backslash."""
 
     first: str = ""
     depth: int = 0
@@ -108,7 +109,7 @@ def step(value: Value, character: str) -> Value | Literal["after", "before"]:
 
 
 class ToolParser:
-    """One answer's parser: `push` every piece in order, then `finish`; however the text is cut, the fold is the same."""
+    """One answer's parser: `push` every piece in order, then `finish`; the fold is the same for every cut."""
 
     def __init__(self, request_id: str) -> None:
         """Calls get the ids `call_<request id>_<index>`."""
