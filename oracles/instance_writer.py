@@ -16,16 +16,7 @@ CHARACTERS = (
     *("\x00", "\x1f", "\n", "\t", "\b", "\f", "\r", "\x80", "\u07ff", "\u0800", "\u2028", "é", "漢"),
     *("\ud7ff", "\ue000", "\ufeff", "\uffff", "\U00010000", "😀", "\U0010ffff"),
 )
-_SHORT = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "/": "\\/",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-}
+_SHORT = dict(zip('"\\/\b\f\n\r\t', '"\\/bfnrt', strict=True))
 
 
 class Writer:
@@ -36,7 +27,7 @@ class Writer:
         self.random = random
 
     def text(self, schema: Any, *, is_plain: bool) -> str:
-        """A member: strings and numbers as json.dumps writes them when plain, else in any form that the language has."""
+        """A member: strings and numbers as json.dumps writes them when plain, else in any form the language has."""
         if "const" in schema:
             return dumps(schema["const"])
         if "enum" in schema:
@@ -87,7 +78,7 @@ class Writer:
         ]
         spellings = ["".join(codes), codes[0]]
         if character in _SHORT:
-            spellings.append(_SHORT[character])
+            spellings.append("\\" + _SHORT[character])
         if character >= " " and character not in '"\\':
             spellings.append(character)
         return self.random.choice(spellings)

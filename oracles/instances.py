@@ -21,26 +21,7 @@ from jsonschema import Draft202012Validator, validators
 from oracles.errors import OracleError
 from oracles.instance_writer import Writer, dumps
 
-_NOISE = (
-    b" ",
-    b"\n",
-    b",",
-    b":",
-    b'"',
-    b"\\",
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b"0",
-    b"-",
-    b".",
-    b"e",
-    b"n",
-    b"\x00",
-    b"\x80",
-    b"\xff",
-)
+_NOISE = tuple(bytes([byte]) for byte in b' \n,:"\\{}[]0-.en\x00\x80\xff')
 
 
 class Members(dict[str, Any]):
