@@ -63,9 +63,9 @@ class Component:
 def untrimmed(accept: Iterable[int], table: Table) -> list[Idle]:
     """The states that the start does not reach, and those from which acceptance is not reached."""
     graph = byte_graph(table)
-    accepting = set(accept)
     reached = {0} | nx.descendants(graph, 0)
-    graph.add_edges_from((state, END) for state in accepting)
+    graph.add_node(END)
+    graph.add_edges_from((state, END) for state in set(accept))
     finishing = nx.ancestors(graph, END)
     idle = [
         Idle(state, "is not reached from the start") for state in range(len(table)) if state not in reached
