@@ -120,7 +120,7 @@ class GgufLlama:
 
 
 def rotary_halves(weight: NDArray[np.float32], heads: int) -> NDArray[np.float32]:
-    """Rows of a query or key projection from interleaved rotary pairs (2i, 2i+1) to halves (i, i + d/2), head by head."""
+    """From interleaved rotary pairs of rows (2i, 2i+1) to halves (i, i + d/2), head by head."""
     rows, columns = weight.shape
     pairs = weight.reshape(heads, rows // heads // 2, 2, columns)
     return np.ascontiguousarray(pairs.swapaxes(1, 2)).reshape(rows, columns)

@@ -21,8 +21,11 @@ class LongestMatch:
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's UTF-8 bytes."""
-        data, ids = text.encode(), list[int]()
-        at = 0
+        return self.encode_bytes(text.encode())
+
+    def encode_bytes(self, data: bytes) -> list[int]:
+        """The ids of bytes."""
+        ids, at = list[int](), 0
         while at < len(data):
             token, at = self._longest_from(data, at)
             ids.append(token)

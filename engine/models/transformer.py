@@ -107,7 +107,8 @@ class TransformerRows:
         cached = self.length - self._pending.shape[1]
         if not 0 <= length <= cached:
             raise BadInput(f"cannot rewind to {length}: {cached} positions are computed")
-        self._cache.crop(length)
+        if length < cached:
+            self._cache.crop(length - cached)
         self._mask, self._pending, self._logits = self._mask[:, :length], self._pending[:, :0], None
 
     def _forward(self) -> Any:
