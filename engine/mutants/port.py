@@ -1,12 +1,30 @@
-"""A mutant of the reference served as a port, so that the audit is tested by every pitfall."""
+"""`python -m engine.mutants.port ID`: a mutant of the reference served as a port, so that the audit is tested by it."""
 
-from engine.mutants.catalogue import Mutant
+import os
+import sys
+from typing import NoReturn
+
+from engine.mutants.catalogue import Mutant, mutant
 from engine.mutants.patch import install
 
 
-def serve(mutant: Mutant) -> None:
-    """Install the mutant, then speak the protocol on standard input and output until `bye`."""
-    install(mutant)
-    from engine.ports.reference_port import main
+def command(changed: Mutant) -> list[str]:
+    """The command that serves a mutant in a process of its own, where nothing of the reference is imported yet."""
+    return [sys.executable, "-m", "engine.mutants.port", changed.id]
 
-    main()
+
+def become(changed: Mutant) -> NoReturn:
+    """Turn this process into the port."""
+    os.execv(sys.executable, command(changed))
+
+
+def main(name: str) -> None:
+    """Install the mutant, then speak the protocol until `bye`."""
+    install(mutant(name))
+    from engine.ports.reference_port import main as serve
+
+    serve()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -12,7 +12,7 @@ from rich.text import Text
 from engine.errors import BadInput
 from engine.mutants import catalogue
 from engine.mutants.matrix import COLUMN_NAMES, lonely, matrix, survivors, unmutated
-from engine.mutants.port import serve
+from engine.mutants.port import become
 from engine.results import Record, open_run
 from maskproof.terminal import out, print_json, progress_bar, shown, verdict_counts
 
@@ -38,8 +38,7 @@ def run(
     if port:
         if len(chosen) != 1:
             raise BadInput("mutants --port: name the one mutant to serve")
-        serve(chosen[0])
-        return
+        become(chosen[0])
     columns = _known(column or [])
     records = _records(chosen, columns, workers or os.cpu_count() or 1, seconds, results)
     alive, alone = survivors(records), lonely(records, chosen) if not columns else []
