@@ -191,20 +191,17 @@ def read_records(path: Path) -> Iterator[Record]:
             try:
                 yield decoder.decode(line)
             except msgspec.DecodeError as error:
-                raise BadInput(
-                    f"{path}, line {number}: no result record ({error}); see docs/results.md"
-                ) from error
+                raise _unreadable(f"{path}, line {number}", error) from error
 
 
 def read_headers(path: Path) -> list[Header]:
     """The headers of a run, one for its start and one for every resumption."""
     decoder = msgspec.json.Decoder(_HeaderLine)
+    lines = (line for _, line in _whole_lines(path) if line.startswith(b'{"header":'))
     try:
-        return [
-            decoder.decode(line).header for _, line in _whole_lines(path) if line.startswith(b'{"header":')
-        ]
+        return [decoder.decode(line).header for line in lines]
     except msgspec.DecodeError as error:
-        raise BadInput(f"{path}: a header that cannot be read ({error}); see docs/results.md") from error
+        raise _unreadable(f"{path}, header", error) from error
 
 
 def as_plain(record: Record) -> dict[str, Any]:
