@@ -19,7 +19,7 @@ import z3
 
 from oracles.derivatives import is_member
 from oracles.errors import OracleError
-from oracles.z3_languages import Outcome, bytes_of, confirmed, is_in, shortened, solver
+from oracles.z3_questions import Outcome, bytes_of, confirmed, is_in, shortened, solver
 from oracles.z3_reader import Dialect, Range, Regex, byte_set, regex_of, text
 
 DEAD = -1

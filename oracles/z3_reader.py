@@ -4,7 +4,7 @@ The idea: nothing here knows the grammar of patterns. `re._parser` reads the tex
 node to z3. A z3 character stands for one byte, 0 to 255; the `unicode` dialect is mapped to the bytes of UTF-8,
 because z3's characters end at U+2FFFF. The pitfall: Python's grammar is wider than the dialect (anchors,
 look-around, lazy and possessive quantifiers, flags); what the dialect does not have is an OracleError, yet
-refusing a bad pattern at the right place is not this module's work. Read z3_languages next.
+refusing a bad pattern at the right place is not this module's work. Read z3_questions next.
 """
 
 import re

@@ -15,7 +15,7 @@ import z3
 
 from oracles.derivatives import is_member
 from oracles.errors import OracleError
-from oracles.z3_languages import TIMEOUT_MS, Outcome, confirmed, equal, is_in
+from oracles.z3_questions import TIMEOUT_MS, Outcome, confirmed, equal, is_in
 from oracles.z3_reader import Regex, byte_set, concat, literal, regex_of, repeat, union, utf8
 
 ANNOTATIONS = frozenset(
