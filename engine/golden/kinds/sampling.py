@@ -107,7 +107,7 @@ def _extremes() -> dict[str, list[float]]:
         "all-equal": [0.0] * size,
         "huge": [1e30 if token % 2 else -1e30 for token in range(size)],
         "far-apart": [1e30, -1e30, *([0.0] * (size - 2))],
-        "denormal": [5e-324 * token for token in range(size)],
+        "denormal": [2.0**-149 * token for token in range(size)],
     }
 
 
