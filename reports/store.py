@@ -50,7 +50,7 @@ FROM lines JOIN runs USING (run) WHERE verdict IS NOT NULL
 
 _CURRENT = """
 CREATE TABLE current AS
-SELECT *, row_number() OVER (PARTITION BY command, subject, "case", "check", kind ORDER BY pos) AS nth
+SELECT *, row_number() OVER (PARTITION BY run, command, subject, "case", "check", kind ORDER BY pos) AS nth
 FROM records
 QUALIFY dense_rank() OVER (PARTITION BY command, subject, "case", "check" ORDER BY started DESC, run DESC) = 1
 """
