@@ -96,7 +96,8 @@ def renormalised(logits: Callable[[Ids], Sequence[float]], temperature: float = 
     """exp(l / T) over the sum of the same over the allowed ids; at T = 0 all to the least id of the greatest logit."""
 
     def step(ids: Ids, allowed_ids: Sequence[int]) -> dict[int, float]:
-        scores = {token: float(logits(ids)[token]) for token in allowed_ids}
+        row = logits(ids)
+        scores = {token: float(row[token]) for token in allowed_ids}
         top = max(scores.values())
         if math.isnan(top) or math.isinf(top):
             raise OracleError(f"after {ids}: the greatest allowed logit is {top}")
@@ -116,7 +117,7 @@ def disagreement(
     draws = sum(counts.values())
     outcomes = chances.keys() | counts.keys()
     surprises = [_surprise(ids, chances.get(ids, 0.0), counts.get(ids, 0), draws) for ids in outcomes]
-    worst = min(surprises, key=lambda surprise: (surprise.tail, surprise.ids), default=None)
+    worst = min(surprises, key=lambda surprise: (surprise.tail, surprise.chance, surprise.ids), default=None)
     return worst if worst is not None and worst.tail < risk / (2 * len(outcomes)) else None
 
 

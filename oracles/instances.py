@@ -102,8 +102,16 @@ def _read(data: bytes) -> tuple[Any, str | None]:
         return None, f"json.loads: {error}"
 
 
+class _Long(int):
+    """An integer of more digits than Python prints, so that an error message can name it."""
+
+    def __repr__(self) -> str:
+        """Its size in bits."""
+        return f"an integer of {self.bit_length()} bits"
+
+
 def _integer(digits: str) -> int:
-    return int(digits) if len(digits) < 4000 else int(Decimal(digits))
+    return int(digits) if len(digits) < 4000 else _Long(Decimal(digits))
 
 
 def _closed_properties(validator: Any, properties: Any, instance: Any, schema: Any) -> Iterator[Any]:
