@@ -15,7 +15,7 @@ from reference.lookahead import token_distances
 from reference.masks import TokenIndex
 from reference.vocabulary import Vocabulary
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=40, deadline=None)
 HAND = Vocabulary((b"a", b"b", b"c", None), frozenset({3}), "hand")
 
 

@@ -22,7 +22,7 @@ from reference.lookahead import forced_bytes, stuck_states, token_distances
 from reference.masks import TokenIndex
 from reference.vocabulary import Vocabulary, load_vocabulary
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=40, deadline=None)
 HAND = Vocabulary((b"a", b"b", b"c", None), frozenset({3}), "hand")
 
 

@@ -26,7 +26,7 @@ from reference.masks import TokenIndex
 from reference.trie import GROUP, build_trie, group_set, trie_of
 from reference.vocabulary import Vocabulary, load_vocabulary
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=40, deadline=None)
 HAND = Vocabulary((b"a", b"b", b"c", None), frozenset({3}), "hand")
 
 

@@ -16,7 +16,7 @@ from reference.pcg32 import Pcg32
 from reference.sampling import SamplingError, SamplingParams, constrained_sample, distribution, sample
 from reference.vocabulary import Vocabulary
 
-many = settings(max_examples=150, deadline=None)
+many = settings(max_examples=100, deadline=None)
 HAND = Vocabulary((b"a", b"b", b"c", None), frozenset({3}), "hand")
 GREEDY = SamplingParams(temperature=0)
 INFINITY = math.inf

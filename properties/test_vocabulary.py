@@ -5,6 +5,7 @@ import hashlib
 import json
 import struct
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,11 @@ def test_a_tiktoken_file_is_read_by_its_ids(tmp_path: Path) -> None:
             b'{"model": {"type": "WordPiece", "vocab": {"a": 0}}}',
             "neither byte-level nor SentencePiece",
         ),
+        (
+            "a.json",
+            b'{"decoder": {"type": "ByteLevel"}, "model": {"vocab": {}, "end_of_word_suffix": "</w>"}}',
+            "neither byte",
+        ),
         ("a.json", b'{"model": {"vocab": 3}}', "model.vocab is neither"),
         ("a.json", b'{"model": {"vocab": {"a": "0"}}}', "model.vocab is neither"),
         ("a.json", b'{"model": {"vocab": [["a", 0], ["a", 1]]}}', "not a list of distinct"),
@@ -268,7 +274,7 @@ def test_a_folder_gives_the_width_of_the_logits_and_every_declared_eos(tmp_path:
         (
             "generation_config.json",
             {"eos_token_id": "x"},
-            "generation_config.json, eos_token_id: 'x' is not a token id",
+            "eos_token_id beside it: 'x' is not a token id",
         ),
         ("generation_config.json", {"eos_token_id": 7}, "EOS id 7 is not one of its 7 ids"),
     ],
@@ -280,6 +286,54 @@ def test_a_bad_file_beside_the_tokenizer_is_refused(
     written(tmp_path / name, value)
     with pytest.raises(VocabularyError, match=message):
         load_vocabulary(str(tmp_path))
+
+
+ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    1 << 70,
+    0.5,
+    "x",
+    "\ud800",
+    [],
+    [[]],
+    [{}],
+    {},
+    {"type": 1},
+    {"decoders": 1},
+]
+
+
+def every_place(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The places of all values inside a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [inner for key, part in items for inner in [(*place, key), *every_place(part, (*place, key))]]
+
+
+def test_an_odd_value_anywhere_in_a_tokenizer_is_read_or_refused_and_nothing_else(tmp_path: Path) -> None:
+    """Every place of a tokenizer.json and of the files beside it, with values of every kind."""
+    folder = {
+        "tokenizer.json": BYTE_LEVEL
+        | {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split"}]}},
+        "config.json": {"vocab_size": 9, "eos_token_id": 3, "text_config": {"vocab_size": 9}},
+        "generation_config.json": {"eos_token_id": [3, 6]},
+        "tokenizer_config.json": {"eos_token": {"content": "<|end|>"}},
+    }
+    for name, document in folder.items():
+        written(tmp_path / name, document)
+    refused = 0
+    for name, *place in every_place(folder):
+        for odd in ODD if place else []:
+            changed = json.loads(json.dumps(folder[name]))
+            reduce(lambda part, key: part[key], place[:-1], changed)[place[-1]] = odd
+            written(tmp_path / name, changed)
+            try:
+                load_vocabulary(str(tmp_path))
+            except VocabularyError:
+                refused += 1
+        written(tmp_path / name, folder[name])
+    assert refused > 100
 
 
 def test_sentencepiece_tokens_have_spaces_and_bytes(tmp_path: Path) -> None:

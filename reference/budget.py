@@ -48,12 +48,14 @@ class BudgetMasks:
     def mask(self, index: TokenIndex, state: int, remaining: int) -> Bools:
         """What may be taken in this state with so many tokens left, bool[V], read-only."""
         key = (index.check_state(state), min(remaining, self._longest + 1))
-        if key not in self._kept:
+        mask = self._kept.get(key)
+        if mask is None:
             if len(self._kept) >= _KEPT_ROWS:
                 self._kept.clear()
-            self._kept[key] = self._made(index, *key)
-            self._kept[key].setflags(write=False)
-        return self._kept[key]
+            mask = self._made(index, *key)
+            mask.setflags(write=False)
+            self._kept[key] = mask
+        return mask
 
     def _made(self, index: TokenIndex, state: int, remaining: int) -> Bools:
         """The rule as it stands in the module's first lines."""

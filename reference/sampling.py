@@ -149,24 +149,25 @@ def _penalise(
     output: Sequence[int],
 ) -> Floats:
     """L of the allowed tokens: repetition over prompt and output, then frequency and presence over the output."""
-    in_prompt, in_output = _counts(prompt, size, "prompt")[ids], _counts(output, size, "output")[ids]
-    ratio = params.repetition_penalty
-    repeated = np.where(allowed > 0, allowed / ratio, allowed * ratio)
-    logits = np.where(in_prompt + in_output > 0, repeated, allowed)
-    lowered: Floats = (
-        logits - params.frequency_penalty * in_output - params.presence_penalty * (in_output > 0)
-    )
+    in_prompt, in_output = _known_ids(prompt, size, "prompt"), _known_ids(output, size, "output")
+    ratio, frequency, presence = params.repetition_penalty, params.frequency_penalty, params.presence_penalty
+    if ratio == 1 and frequency == presence == 0:
+        return allowed
+    count = np.bincount(in_output, minlength=size)[ids]
+    is_repeated = (np.bincount(in_prompt, minlength=size)[ids] + count) > 0
+    scaled = np.where(allowed > 0, allowed / ratio, allowed * ratio)
+    lowered: Floats = np.where(is_repeated, scaled, allowed) - frequency * count - presence * (count > 0)
     return lowered
 
 
-def _counts(tokens: Sequence[int], size: int, what: str) -> Ints:
-    """How often each id of the vocabulary is in a list of ids."""
+def _known_ids(tokens: Sequence[int], size: int, what: str) -> Ints:
+    """A list of ids as an array, each of them an id of the logits."""
     ids = np.asarray(tokens if len(tokens) else np.zeros(0, np.intp))
     if ids.dtype.kind not in "iu" or ids.ndim != 1:
         raise SamplingError(f"sampling, {what}: {ids.dtype} of shape {ids.shape}; give a list of token ids")
     if ids.size and not 0 <= ids.min() <= ids.max() < size:
         raise SamplingError(f"sampling, {what}: an id outside 0 … {size - 1}; give ids that the logits have")
-    return np.bincount(ids.astype(np.intp), minlength=size)
+    return ids.astype(np.intp)
 
 
 def _survivors(relative: Floats, params: SamplingParams) -> tuple[Ints, Floats]:

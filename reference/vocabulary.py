@@ -21,8 +21,8 @@ from reference.tokenizer_files import (
     read_json,
     read_json_list,
     read_tiktoken,
-    read_tokenizer_json,
 )
+from reference.tokenizer_json import read_tokenizer_json
 
 QWEN3_SIZE, QWEN3_BASE, QWEN3_EOS = 151_936, 151_643, 151_645
 NAMES = ("toy", "qwen3", "smollm2")
