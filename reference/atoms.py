@@ -1,6 +1,6 @@
-"""Literals, escapes and brackets: the atoms of a pattern, read as sets of characters (SPEC §1).
+r"""Literals, escapes and brackets: the atoms of a pattern, read as sets of characters (SPEC §1).
 
-An escape means the same set inside and outside brackets. The pitfall: `\\xHH` is a byte in the dialect `bytes` and a
+An escape means the same set inside and outside brackets. The pitfall: `\xHH` is a byte in the dialect `bytes` and a
 code point in `unicode`, where it may stand for two bytes. Read `charsets.py` for the sets, `utf8.py` for the bytes.
 """
 
@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from reference.charsets import DIGIT, SPACE, WORD, Dialect, Ranges, complement, normalised
 from reference.errors import PatternError
-from reference.nodes import ByteSet, Node, Sequence, sequence, union
+from reference.nodes import ByteSet, Node, sequence, union
 from reference.utf8 import byte_ranges, encode
 
 _CONTROLS = {"n": 0x0A, "r": 0x0D, "t": 0x09, "f": 0x0C, "v": 0x0B}
@@ -176,7 +176,7 @@ def _refuse_escape(cursor: Cursor, letter: str) -> NoReturn:
         cursor.refuse("a backslash ends the pattern; write '\\\\' for the character")
     if letter.isdecimal():
         cursor.refuse(
-            f"'\\{letter}' is a back-reference, which no automaton has; write the byte as '\\x0{letter}' or the digit alone"
+            f"'\\{letter}' is a back-reference, which no automaton has; write the group again, or '\\x00' for a byte"
         )
     why = _FOREIGN.get(letter, "is an unknown escape; write the character alone, or a byte as '\\xHH'")
     cursor.refuse(f"'\\{letter}' {why}")

@@ -1,7 +1,7 @@
-"""The whole way: pattern → tree → Thompson NFA → subset construction → trim, Moore, numbering → `Dfa` (SPEC §2).
+r"""The whole way: pattern → tree → Thompson NFA → subset construction → trim, Moore, numbering → `Dfa` (SPEC §2).
 
 Every stage is a function of its own module; this one says their order and refuses the empty language, which shows
-only on the automaton: `[^\\x00-\\xff]` reads well and matches nothing.
+only on the automaton: `[^\x00-\xff]` reads well and matches nothing.
 """
 
 from reference.charsets import Dialect

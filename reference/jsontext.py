@@ -8,17 +8,16 @@ interpreter. The pitfall is the text that a port prints differently: floats are 
 import math
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import NoReturn, TypeAlias
 
 from reference.errors import JsonTextError, Refused
+from reference.integers import digits_of, int_of
 
-JsonValue: TypeAlias = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+JsonValue: TypeAlias = bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"] | None
 
 MAX_DEPTH = 512
 """Containers inside one another that the reader takes."""
 
-_INT_DIGITS = 4000  # Python's own conversions stop at 4,300 digits unless told otherwise
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
 _PLAIN = re.compile('[^"\\\\\x00-\x1f\ud800-\udfff]*')
@@ -49,7 +48,7 @@ def dumps(value: JsonValue) -> str:
 
 
 def quote(text: str) -> str:
-    """The JSON string of a text: the short escapes, `\\u00xx` for the other controls, the rest raw."""
+    r"""The JSON string of a text: the short escapes, `\u00xx` for the other controls, the rest raw."""
     return f'"{_TO_ESCAPE.sub(_escaped, text)}"'
 
 
@@ -65,11 +64,12 @@ def _decoded(text: str | bytes) -> str:
 
 
 class _Reader:
-    """One pass over the text; `open` holds the arrays and objects not yet closed, `keys` the members begun."""
+    """One pass: `open` are the containers not yet closed, `keys` the members begun, `value` the last one read."""
 
     def __init__(self, text: str, unique_keys: bool, max_depth: int) -> None:
         self.text, self.unique_keys, self.max_depth = text, unique_keys, max_depth
         self.position = 0
+        self.value: JsonValue = None
         self.open: list[list[JsonValue] | dict[str, JsonValue]] = []
         self.keys: list[str] = []
 
@@ -157,7 +157,7 @@ class _Reader:
     def number(self, match: re.Match[str]) -> int | float:
         """An exact integer, or the nearest double of a number with a point or an exponent."""
         whole, rest = match[1], match[2]
-        value = float(match[0]) if rest else _exact_int(whole)
+        value = float(match[0]) if rest else int_of(whole)
         if value in (math.inf, -math.inf):
             self.refuse(f"{match[0][:20]} overflows to infinity; a double ends near 1.8e308")
         self.position = match.end()
@@ -181,7 +181,7 @@ class _Reader:
             pieces.append(self.escape())
 
     def escape(self) -> str:
-        """The character that an escape stands for; two \\u escapes make one above U+FFFF."""
+        r"""The character that an escape stands for; two \u escapes make one above U+FFFF."""
         letter = self.text[self.position + 1 : self.position + 2]
         if letter in _SHORT:
             self.position += 2
@@ -200,7 +200,7 @@ class _Reader:
         )
 
     def code_unit(self) -> int:
-        """The number in `\\uHHHH`."""
+        r"""The number in `\uHHHH`."""
         digits = _HEX4.match(self.text, self.position + 2)
         if digits is None:
             self.refuse("'\\u' without four hexadecimal digits; write '\\u00e9'")
@@ -231,14 +231,6 @@ class _Reader:
     def refuse(self, message: str, position: int | None = None) -> NoReturn:
         """Raise at a position, the current one when none is given."""
         raise JsonTextError(message, self.position if position is None else position)
-
-
-def _exact_int(digits: str) -> int:
-    return int(digits) if len(digits) <= _INT_DIGITS else int(Decimal(digits))
-
-
-def _int_text(value: int) -> str:
-    return int.__repr__(value) if value.bit_length() <= 3 * _INT_DIGITS else format(Decimal(value), "f")
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -296,7 +288,7 @@ def _scalar_text(value: JsonValue) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int):
-        return _int_text(value)
+        return digits_of(value)
     if isinstance(value, float) and math.isfinite(value):
         return float.__repr__(value)
     raise Refused(f"JSON value: {value!r} has no JSON text; use null, a string or a finite number")

@@ -35,13 +35,13 @@ def moore(automaton: ClassTable) -> States:
     while True:
         after = np.where(automaton.table == DEAD, DEAD, block[automaton.table])
         _, finer = np.unique(np.column_stack([block, after]), axis=0, return_inverse=True)
-        if finer.max() == block.max() and len(np.unique(block)) == block.max() + 1:
+        if finer.max() + 1 == len(np.unique(block)):
             return block
         block = finer.reshape(-1)
 
 
 def refine(automaton: ClassTable) -> States:
-    """The blocks of `moore`, in time that follows the splits: of a block that splits, the largest part keeps its name."""
+    """The blocks of `moore`, in time that follows the splits: the largest part of a block keeps its name."""
     blocks = _Blocks(automaton.accept)
     sources = _Sources(automaton.table)
     dirty = np.arange(len(automaton.accept))
@@ -52,17 +52,13 @@ def refine(automaton: ClassTable) -> States:
 
 
 def merged(automaton: ClassTable, block: States) -> ClassTable:
-    """One state a block, the start's block first."""
-    order = np.concatenate(
-        [block[:1], np.delete(np.unique(block), np.searchsorted(np.unique(block), block[0]))]
-    )
-    rank = np.empty(block.max() + 1, dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    representative = np.zeros(len(order), dtype=np.intp)
-    representative[rank[block]] = np.arange(len(block))
-    table = automaton.table[representative]
-    renamed = np.where(table == DEAD, DEAD, rank[block[table]])
-    return ClassTable(automaton.accept[representative], renamed.astype(np.int32), automaton.byte_class)
+    """One state a block, in the order of their first states, so that the start stays 0."""
+    first = np.sort(np.unique(block, return_index=True)[1])
+    state_of = np.empty(block.max() + 1, dtype=np.int32)
+    state_of[block[first]] = np.arange(len(first))
+    table = automaton.table[first]
+    renamed = np.where(table == DEAD, DEAD, state_of[block[table]]).astype(np.int32)
+    return ClassTable(automaton.accept[first], renamed, automaton.byte_class)
 
 
 def numbered(automaton: ClassTable) -> ClassTable:

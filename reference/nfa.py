@@ -7,6 +7,7 @@ from state q to q + 1 and every epsilon edge is kept as an OFFSET, so a fragment
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from reference.errors import TooLarge
@@ -18,7 +19,7 @@ MAX_NFA_STATES = 500_000
 
 @dataclass(frozen=True, slots=True)
 class Nfa:
-    """States 0 … n−1: `sets[q]` is the byte set on the edge q → q + 1 (None: no edge), `epsilon[q]` the offsets d of q → q + d."""
+    """`sets[q]`: the bytes on the edge q → q + 1, None without one; `epsilon[q]`: the offsets d of edges q → q + d."""
 
     sets: list[int | None]
     epsilon: list[tuple[int, ...]]
@@ -119,7 +120,7 @@ class _Builder:
         if not parts:
             only = self.state()
             return _Fragment(only, only, only)
-        for left, right in zip(parts, parts[1:], strict=False):
+        for left, right in pairwise(parts):
             self.link(left.end, right.start)
         return _Fragment(parts[0].first, parts[0].start, parts[-1].end)
 

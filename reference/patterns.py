@@ -2,7 +2,8 @@
 
 One pass from left to right with a stack of open groups, so that nesting is a limit with a message and never a crash.
 What stands between `(`, `|` and `)` is a sequence; a quantifier binds the one atom before it. The pitfall: a
-non-ASCII literal is ONE atom of several bytes, so `é*` repeats both. Read `atoms.py` for what an atom is, then `nfa.py`.
+non-ASCII literal is ONE atom of several bytes, so `é*` repeats both. Read `atoms.py` for the atoms,
+then `nfa.py`.
 """
 
 import re

@@ -7,7 +7,7 @@ their patterns are put together); the walk over forms keeps its own stack, so th
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NoReturn
 
 from reference.errors import Refused, SchemaError, TooLarge
@@ -51,7 +51,7 @@ _SCALARS = {"string": STRING, "integer": INTEGER, "number": NUMBER, "boolean": B
 _OWN_KEYWORDS: dict[str, tuple[str, ...]] = {
     "object": ("properties", "required", "additionalProperties"),
     "array": ("items", "minItems", "maxItems"),
-    **{scalar: () for scalar in _SCALARS},
+    **dict.fromkeys(_SCALARS, ()),
 }
 _CHOICES = ("enum", "const", "anyOf")
 _SUBSET = ("type", *_CHOICES, *_OWN_KEYWORDS["object"], *_OWN_KEYWORDS["array"])
@@ -331,5 +331,7 @@ def _inside(place: str, name: str) -> str:
 
 def _shown(value: object) -> str:
     """A value for a message, cut when it is long."""
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"an integer of {value.bit_length()} bits"
     text = ascii(value) if isinstance(value, bool | int | float | str | None) else f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -6,7 +6,8 @@ are kept: the epsilon edges are behind us. The same edges leave many states, so 
 is remembered. Two limits hold the cost: states, and NFA states visited (`max_work`). Read `minimise.py` next.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,8 @@ from reference.nfa import Nfa
 MAX_STATES = 50_000
 """Subset states, the empty one not counted."""
 
-MAX_WORK = 10_000_000
-"""NFA states visited, by closures and as members of subsets."""
+MAX_WORK = 5_000_000
+"""NFA states visited, as members of subsets and in their closures."""
 
 Subset = frozenset[int]
 
@@ -44,20 +45,20 @@ class _Classes:
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """How some edge sets, taken together, divide the classes: `groups[g]` the sets a class lies in, `place[c]` its g."""
+    """How some edge sets divide the classes: `groups[g]` the sets that a class lies in, `place[c]` the g of class c."""
 
-    groups: list[list[int]] = field(default_factory=list)
-    place: list[int] = field(default_factory=list)
+    groups: list[list[int]]
+    place: npt.NDArray[np.intp]
 
 
 def determinise(nfa: Nfa, *, max_states: int = MAX_STATES, max_work: int = MAX_WORK) -> ClassTable:
     """The subset construction from the start's closure, in order of discovery; raises TooLarge at a limit."""
     classes = byte_classes(nfa)
     search = _Search(nfa, classes, max_states, max_work)
-    search.number(search.closure(nfa.start))
+    search.number(search.closure(frozenset([nfa.start])))
     rows = [search.row(subset) for subset in search.subsets]
     accept = np.array([nfa.accept in subset for subset in search.subsets])
-    return ClassTable(accept, np.array(rows, dtype=np.int32), classes.byte_class)
+    return ClassTable(accept, np.array(rows), classes.byte_class)
 
 
 def byte_classes(nfa: Nfa) -> _Classes:
@@ -80,11 +81,15 @@ class _Search:
     """The subsets found so far, and what is remembered between them."""
 
     def __init__(self, nfa: Nfa, classes: _Classes, max_states: int, max_work: int) -> None:
-        self.nfa, self.classes, self.max_states, self.max_work = nfa, classes, max_states, max_work
-        self.label = [-1 if bits is None else classes.set_index[bits] for bits in nfa.sets]
+        self.classes, self.max_states, self.max_work = classes, max_states, max_work
+        self.accept = nfa.accept
+        self.edge = [None if bits is None else classes.set_index[bits] for bits in nfa.sets]
+        self.epsilon = [
+            tuple(state + offset for offset in offsets) for state, offsets in enumerate(nfa.epsilon)
+        ]
         self.subsets: list[Subset] = []
         self.ids: dict[Subset, int] = {}
-        self.closures: dict[int, Subset] = {}
+        self.closures: dict[Subset, Subset] = {}
         self.splits: dict[int, _Split] = {}
         self.work = 0
 
@@ -95,55 +100,56 @@ class _Search:
         state = self.ids.setdefault(subset, len(self.subsets))
         if state == len(self.subsets):
             if state == self.max_states:
-                raise TooLarge(
-                    f"pattern: more than max_states={self.max_states:,} states; simplify it or raise the limit"
-                )
-            self.spend(len(subset))
+                raise TooLarge(f"pattern: over max_states={self.max_states:,} subset states; simplify it")
             self.subsets.append(subset)
         return state
 
-    def row(self, subset: Subset) -> list[int]:
-        """The states after one byte of each class."""
+    def row(self, subset: Subset) -> npt.NDArray[np.int32]:
+        """The states after one byte of each class: one closure for all classes that the same edges take."""
         reached = self.move(subset)
         split = self.split(reached)
-        states = [self.number(_joined([reached[index] for index in group])) for group in split.groups]
-        return [states[group] for group in split.place]
+        states = [self.number(self.closure(_joined(reached, sets))) for sets in split.groups]
+        return np.array(states, dtype=np.int32)[split.place]
 
-    def move(self, subset: Subset) -> dict[int, Subset]:
-        """Edge set ↦ the NFA states behind the edges of that set, closed over epsilon."""
-        targets: dict[int, list[Subset]] = {}
+    def move(self, subset: Subset) -> dict[int, set[int]]:
+        """Edge set ↦ the NFA states that the edges with this set lead to, each followed to where it matters."""
+        self.spend(len(subset))
+        reached: dict[int, set[int]] = {}
         for state in subset:
-            label = self.label[state]
-            if label >= 0:
-                targets.setdefault(label, []).append(self.closure(state + 1))
-        return {label: _joined(closures) for label, closures in targets.items()}
+            edge = self.edge[state]
+            if edge is not None:
+                reached.setdefault(edge, set()).add(self.settled(state + 1))
+        return reached
 
-    def split(self, reached: dict[int, Subset]) -> _Split:
+    def settled(self, state: int) -> int:
+        """The end of a chain of states with one epsilon edge and nothing else: ends of branches meet there."""
+        while len(self.epsilon[state]) == 1:
+            (state,) = self.epsilon[state]
+            self.work += 1
+        return state
+
+    def split(self, edges: Iterable[int]) -> _Split:
         """The classes grouped by which of the given edge sets hold them."""
         key = 0
-        for label in reached:
-            key |= 1 << label
+        for edge in edges:
+            key |= 1 << edge
         found = self.splits.get(key)
         if found is None:
             found = self.splits[key] = _split(key, self.classes.holders)
         return found
 
-    def closure(self, state: int) -> Subset:
-        """The NFA states with a byte edge, and the accepting one, that epsilon edges lead to."""
-        found = self.closures.get(state)
-        if found is not None:
-            return found
-        epsilon, seen, pending = self.nfa.epsilon, {state}, [state]
-        while pending:
-            here = pending.pop()
-            fresh = [here + offset for offset in epsilon[here] if here + offset not in seen]
-            seen.update(fresh)
-            pending += fresh
-            if len(seen) > self.max_work:
-                break
-        self.spend(len(seen))
-        found = frozenset(each for each in seen if self.label[each] >= 0 or each == self.nfa.accept)
-        self.closures[state] = found
+    def closure(self, states: Subset) -> Subset:
+        """The NFA states with a byte edge, and the accepting one, that epsilon edges lead to from any of these."""
+        found = self.closures.get(states)
+        if found is None:
+            seen, pending = set(states), list(states)
+            while pending:
+                fresh = [target for target in self.epsilon[pending.pop()] if target not in seen]
+                seen.update(fresh)
+                pending += fresh
+            self.spend(len(seen))
+            kept = (state for state in seen if self.edge[state] is not None or state == self.accept)
+            found = self.closures[states] = frozenset(kept)
         return found
 
     def spend(self, visited: int) -> None:
@@ -151,22 +157,17 @@ class _Search:
         self.work += visited
         if self.work > self.max_work:
             raise TooLarge(
-                f"pattern: its subsets visit more than max_work={self.max_work:,} NFA states; nest fewer repetitions"
+                f"pattern: over max_work={self.max_work:,} NFA states visited; nest fewer repetitions"
             )
 
 
-def _joined(subsets: list[Subset]) -> Subset:
-    if len(subsets) == 1:
-        return subsets[0]
-    return frozenset().union(*subsets)
+def _joined(reached: dict[int, set[int]], sets: list[int]) -> Subset:
+    return frozenset[int]().union(*(reached[index] for index in sets))
 
 
 def _split(sets: int, holders: list[int]) -> _Split:
-    split, group_of = _Split(), dict[int, int]()
-    for holder in holders:
-        shared = holder & sets
-        if shared not in group_of:
-            group_of[shared] = len(group_of)
-            split.groups.append([i for i in range(shared.bit_length()) if shared >> i & 1])
-        split.place.append(group_of[shared])
-    return split
+    """Class c goes with the classes that lie in the same ones of the given edge sets (bits)."""
+    shared = [holder & sets for holder in holders]
+    number = {common: group for group, common in enumerate(dict.fromkeys(shared))}
+    groups = [[index for index in range(common.bit_length()) if common >> index & 1] for common in number]
+    return _Split(groups, np.array([number[common] for common in shared], dtype=np.intp))
