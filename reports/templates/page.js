@@ -167,9 +167,8 @@
   }
 
   function wide(pairs) {
-    const list = facts(pairs);
-    if (list) list.classList.add("wide");
-    return list;
+    const kept = pairs.filter(([, content]) => content !== "" && content !== undefined);
+    return h("dl", { class: "wide" }, kept.map(([name, content]) => h("div", {}, h("dt", {}, name), h("dd", {}, content))));
   }
 
   const plain = (content) => (typeof content === "number" ? grouped(content) : typeof content === "string" ? visible(content) : JSON.stringify(content));
@@ -360,7 +359,10 @@
     let waiting = 0;
     const typed = () => { state.q = at("search").value; history.replaceState(null, "", "#" + filterHash()); if (views.findings.classList.contains("open")) route(); else refresh(false); };
     at("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(typed, 60); });
-    at("search").addEventListener("keydown", (event) => { if (event.key === "ArrowDown" || event.key === "Enter") { event.preventDefault(); body.focus(); } });
+    at("search").addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowDown" && event.key !== "Enter") return;
+      event.preventDefault(); clearTimeout(waiting); typed(); body.focus();
+    });
     for (const name of FILTERS) at("by-" + name).addEventListener("change", () => { state.filters[name] = at("by-" + name).value; go(filterHash()); });
     at("clear").addEventListener("click", () => { state.filters = {}; state.q = ""; state.sort = ""; go(filterHash()); });
     for (const name of COLUMNS) {
