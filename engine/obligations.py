@@ -142,11 +142,12 @@ def bitmask_is_mask(subject: Subject) -> Outcome:
 
 
 def never_stuck(subject: Subject) -> Outcome:
-    """From every state that tokens can reach, the vocabulary can finish the output."""
+    """From every state that tokens can reach, this vocabulary can finish the output."""
     accept, table = subject.claim
-    stuck = graphs.stuck(accept, table, subject.vocabulary.tokens, subject.vocabulary.eos)
+    ends = graphs.dead_ends(accept, table, subject.vocabulary.tokens, subject.vocabulary.eos)
     domain = {"states": len(table), "tokens": len(subject.vocabulary)}
-    return _listed("networkx over the token graph", domain, _states(stuck), "stuck")
+    reached = [end for end in ends if end.path is not None]
+    return _listed("networkx over the token graph", domain, _states(reached), "stuck")
 
 
 def instances_agree(subject: Subject) -> Outcome:

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.suite import Language
-from oracles import derivatives
+from oracles import canonical, derivatives
 from reference.compile import regex_to_dfa
 from reference.dfa import Dfa
 from reference.masks import TokenIndex
@@ -56,4 +56,4 @@ class Subject:
     @cached_property
     def judge_canonical(self) -> Plain:
         """The oracle's own canonical form of its own automaton."""
-        return derivatives.canonical(*self.judge)
+        return canonical.canonical(*self.judge)
