@@ -20,7 +20,9 @@ _CLASSES: dict[str, Ranges] = {"d": DIGIT, "w": WORD, "s": SPACE}
 _ITSELF = frozenset(string.punctuation + " ")
 _HEX2 = re.compile(r"[0-9a-fA-F]{2}")
 _HEX4 = re.compile(r"[0-9a-fA-F]{4}|\{[0-9a-fA-F]{1,6}\}")
-_FOREIGN = {
+_FOREIGN = dict.fromkeys(
+    string.digits, "is a back-reference or an octal byte; write the group again, or '\\xHH' for a byte"
+) | {
     "A": "is an anchor; a pattern matches whole strings, remove it",
     "Z": "is an anchor; a pattern matches whole strings, remove it",
     "b": "is a word boundary, which the dialect does not have; write the alternatives out",
@@ -67,13 +69,10 @@ def escape(cursor: Cursor) -> Ranges:
         members = _CLASSES[letter.lower()]
         return members if letter.islower() else complement(members, cursor.dialect)
     if letter == "x":
-        return _single(_hexadecimal(cursor, _HEX2, "two hexadecimal digits, such as '\\x0a'"))
+        return _single(_hexadecimal(cursor, _HEX2, "two hexadecimal digits; write such as '\\x0a'"))
     if letter == "u" and cursor.dialect == "unicode":
-        return _single(
-            _hexadecimal(
-                cursor, _HEX4, "four hexadecimal digits or braces, such as '\\u00e9' or '\\u{1f600}'"
-            )
-        )
+        wanted = "four hexadecimal digits or one to six in braces; write such as '\\u00e9' or '\\u{1f600}'"
+        return _single(_hexadecimal(cursor, _HEX4, wanted))
     _refuse_escape(cursor, letter)
 
 
@@ -83,9 +82,7 @@ def bracket(cursor: Cursor) -> Ranges:
     negated = cursor.peek(1) == "^"
     cursor.position += 2 if negated else 1
     if cursor.peek() == "]":
-        cursor.refuse(
-            "an empty pair of brackets matches nothing; list a member, or write '\\]' for the bracket", start
-        )
+        cursor.refuse("the brackets list nothing; list a member, or write '\\]' for the bracket", start)
     ranges: list[tuple[int, int]] = []
     while cursor.peek() != "]":
         if not cursor.peek():
@@ -132,7 +129,7 @@ def _item(cursor: Cursor) -> Ranges:
         return low
     cursor.position += 1
     high = _member(cursor)
-    shown = cursor.text[start : cursor.position]
+    shown = _visible(cursor.text[start : cursor.position])
     if len(low) > 1 or len(high) > 1 or low[0][0] != low[0][1] or high[0][0] != high[0][1]:
         cursor.refuse(f"'{shown}' has a class at an end of a range; escape the hyphen as '\\-'", start)
     if low[0][0] > high[0][0]:
@@ -144,9 +141,9 @@ def _member(cursor: Cursor) -> Ranges:
     if cursor.peek() == "\\":
         return escape(cursor)
     code = ord(cursor.peek())
+    _check_scalar(cursor, code, cursor.position)
     if code >= 0x80 and cursor.dialect == "bytes":
         cursor.refuse(f"U+{code:04X} inside brackets is several bytes; use '|' or the dialect unicode")
-    _check_scalar(cursor, code, cursor.position)
     cursor.position += 1
     return _single(code)
 
@@ -155,7 +152,7 @@ def _hexadecimal(cursor: Cursor, form: re.Pattern[str], wanted: str) -> int:
     start = cursor.position
     digits = form.match(cursor.text, start + 2)
     if digits is None:
-        cursor.refuse(f"'\\{cursor.peek(1)}' takes {wanted}")
+        cursor.refuse(f"'\\{cursor.peek(1)}' comes without {wanted}")
     code = int(digits[0].strip("{}"), 16)
     _check_scalar(cursor, code, start)
     cursor.position = digits.end()
@@ -164,9 +161,7 @@ def _hexadecimal(cursor: Cursor, form: re.Pattern[str], wanted: str) -> int:
 
 def _check_scalar(cursor: Cursor, code: int, position: int) -> None:
     if 0xD800 <= code < 0xE000:
-        cursor.refuse(
-            f"U+{code:04X} is a surrogate, which is no character and has no UTF-8 form; remove it", position
-        )
+        cursor.refuse(f"U+{code:04X} is a surrogate, which has no UTF-8 form; remove it", position)
     if code > 0x10FFFF:
         cursor.refuse(f"{code:#x} is over the last code point, U+10FFFF; lower it", position)
 
@@ -174,9 +169,10 @@ def _check_scalar(cursor: Cursor, code: int, position: int) -> None:
 def _refuse_escape(cursor: Cursor, letter: str) -> NoReturn:
     if not letter:
         cursor.refuse("a backslash ends the pattern; write '\\\\' for the character")
-    if letter.isdecimal():
-        cursor.refuse(
-            f"'\\{letter}' is a back-reference, which no automaton has; write the group again, or '\\x00' for a byte"
-        )
     why = _FOREIGN.get(letter, "is an unknown escape; write the character alone, or a byte as '\\xHH'")
-    cursor.refuse(f"'\\{letter}' {why}")
+    cursor.refuse(f"'\\{_visible(letter)}' {why}")
+
+
+def _visible(text: str) -> str:
+    """The text on one line of printable ASCII."""
+    return "".join(each if " " <= each <= "~" else f"\\u{{{ord(each):x}}}" for each in text)

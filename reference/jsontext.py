@@ -165,6 +165,8 @@ class _Reader:
     def escape(self) -> str:
         r"""The character that an escape stands for; two \u escapes make one above U+FFFF."""
         letter = self.text[self.position + 1 : self.position + 2]
+        if not letter:
+            self.refuse("the text ends inside an escape; close the string with '\"'", self.position + 1)
         if letter in _ESCAPES:
             self.position += 2
             return _ESCAPES[letter]

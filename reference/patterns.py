@@ -26,6 +26,13 @@ MAX_BOUND = 1_000
 """The largest m or n of `{m,n}`."""
 
 _COUNTS = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
+_EXTENSIONS = {
+    "=": "lookahead",
+    "!": "lookahead",
+    "<": "lookbehind or a name",
+    "P": "a name",
+    "#": "a comment",
+}
 _SIMPLE: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
@@ -94,7 +101,7 @@ class _Parser:
             return set_node(complement(NEWLINE, cursor.dialect), cursor.dialect)
         if character in "^$":
             cursor.refuse(
-                f"'{character}' is an anchor; a pattern matches whole strings, remove it or write '\\{character}'"
+                f"'{character}' is an anchor; remove it (whole strings match) or write '\\{character}'"
             )
         return literal(cursor)
 
@@ -115,9 +122,8 @@ class _Parser:
         """Begin the group at a `(` or `(?:`."""
         cursor = self.cursor
         if len(self.groups) > self.max_nesting:
-            raise TooLarge(
-                f"pattern, position {cursor.position}: groups nested over max_nesting={self.max_nesting:,}; flatten it"
-            )
+            place = f"pattern, position {cursor.position}"
+            raise TooLarge(f"{place}: groups are nested over max_nesting={self.max_nesting:,}; flatten them")
         if cursor.peek(1) == "?" and cursor.peek(2) != ":":
             self.refuse_extension()
         self.groups.append(_Group(cursor.position))
@@ -150,37 +156,25 @@ class _Parser:
         """One bound of a repetition, within the limit."""
         significant = digits.lstrip("0") or "0"
         if len(significant) > 4 or int(significant) > MAX_BOUND:
-            shown = significant if len(significant) <= 12 else f"{significant[:9]}…"
+            shown = significant if len(significant) <= 12 else f"{significant[:9]}..."
             self.cursor.refuse(f"the bound {shown} is over {MAX_BOUND}; nest two repetitions or lower it")
         return int(significant)
 
     def quantify(self, low: int, high: int | None) -> None:
         """Repeat the last part of the open branch."""
-        cursor, group = self.cursor, self.groups[-1]
+        cursor, group, sign = self.cursor, self.groups[-1], self.cursor.peek()
         if not group.parts:
-            cursor.refuse(
-                f"'{cursor.peek()}' has nothing to repeat; put an atom before it or write '\\{cursor.peek()}'"
-            )
+            cursor.refuse(f"'{sign}' has nothing to repeat; put an atom before it or write '\\{sign}'")
         if group.quantified:
-            cursor.refuse(
-                f"'{cursor.peek()}' follows a quantifier (none is lazy or possessive here); group the first"
-            )
+            cursor.refuse(f"'{sign}' follows a quantifier (none is lazy or possessive here); group the first")
         group.parts[-1] = Repeat(group.parts[-1], low, high)
         group.quantified = True
-        end = cursor.text.index("}", cursor.position) if cursor.peek() == "{" else cursor.position
-        cursor.position = end + 1
+        cursor.position = 1 + (cursor.text.index("}", cursor.position) if sign == "{" else cursor.position)
 
     def refuse_extension(self) -> None:
         """Name what `(?` would begin elsewhere."""
-        names = {
-            "=": "lookahead",
-            "!": "lookahead",
-            "<": "lookbehind or a named group",
-            "P": "a named group",
-            "#": "a comment",
-        }
-        letter = self.cursor.peek(2)
-        name = names.get(letter, "an extension or a flag")
+        letter = self.cursor.peek(2) if self.cursor.peek(2) in _EXTENSIONS else ""
+        name = _EXTENSIONS.get(letter, "an extension")
         self.cursor.refuse(
             f"'(?{letter}' is {name}, which the dialect does not have; write '(?:' and spell it out"
         )
