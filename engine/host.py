@@ -40,6 +40,7 @@ class PortFault(Exception):  # noqa: N818 (the word of DESIGN, not an error of o
         self.kind: FaultKind = kind
         self.message = message
         self.stderr = stderr
+        self.answered: list[dict[str, Any] | PortError] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +145,19 @@ class Port:
         return answer
 
     def batch(self, requests: Sequence[Request]) -> list[dict[str, Any] | PortError]:
-        """The answers in order; all requests are under way at once where the port announced pipelining."""
-        if self._hello is not None and self._hello.pipelining:
-            return self._exchange(requests)
-        return [answer for request in requests for answer in self._exchange([request])]
+        """The answers in order; all requests are under way at once where the port announced pipelining.
+
+        A fault on the way carries the answers before it in `answered`.
+        """
+        together = self._hello is not None and self._hello.pipelining
+        answers: list[dict[str, Any] | PortError] = []
+        try:
+            for part in [requests] if together else [[request] for request in requests]:
+                self._exchange(part, answers)
+        except PortFault as fault:
+            fault.answered = answers
+            raise
+        return answers
 
     def bye(self) -> None:
         """Say goodbye; a port that then does not exit with status 0 in time is a fault."""
@@ -213,7 +223,8 @@ class Port:
             raise BadInput("the port is not running; enter its 'with' block or call start()")
         return self._child
 
-    def _exchange(self, requests: Sequence[Request]) -> list[dict[str, Any] | PortError]:
+    def _exchange(self, requests: Sequence[Request], answers: list[dict[str, Any] | PortError]) -> None:
+        """Send requests, then add their answers one by one, so that a fault leaves those before it."""
         child = self._living()
         self._refuse_leftovers(child)
         first = self._identifier + 1
@@ -221,7 +232,6 @@ class Port:
         pending = b"".join(
             request_line(identifier, op, fields) for identifier, (op, fields) in enumerate(requests, first)
         )
-        answers = []
         for identifier, (op, _) in enumerate(requests, first):
             line, pending = self._timed_line(child, op, pending)
             try:
@@ -230,7 +240,6 @@ class Port:
                 raise self._broken("garbage", f"{op}: {error}") from error
         if self._unread:
             raise self._broken("garbage", f"{requests[-1][0]}: printed more than one answer: {self._peek()}")
-        return answers
 
     def _refuse_leftovers(self, child: Watched) -> None:
         """Whatever was printed since the last answer was not asked for."""

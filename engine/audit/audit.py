@@ -1,0 +1,344 @@
+"""The audit of one port: every check in turn, each verdict a record as soon as it is known.
+
+A check runs its scenarios to the end; differences of a kind already seen in the same check are counted, the first of
+each kind is diagnosed and shrunk. A port that dies is started again and the audit goes on; one that keeps dying in a
+check ends that check, and one that cannot be started at all ends the audit.
+"""
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.audit import plan, programs, refusals, surfaces, tool_surfaces
+from engine.audit.compare import Difference
+from engine.audit.corpus import corpus_records
+from engine.audit.diagnose import FAULTS, Finding, Lab, diagnose
+from engine.audit.exact import Exact, exact
+from engine.audit.findings import Subject, record_of
+from engine.audit.free import FreeWalker
+from engine.audit.plan import Case, Settings
+from engine.audit.runner import Declined, Runner, Tally
+from engine.audit.scenario import Grammar, Scenario
+from engine.audit.shrink import Budget
+from engine.audit.vocabularies import named
+from engine.audit.walks import walks
+from engine.host import Limits, Port, PortFault
+from engine.protocol import PortError, Violation
+from engine.results import Key, Record
+from reference.jsontext import loads
+from reference.vocabulary import Vocabulary
+
+SHRUNK_A_KIND = 3
+FAULTS_A_CHECK = 3
+JSON_KINDS = ("json_schema", "json_object")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is audited: the command of the port, how it is named, how much is asked, and what is done already."""
+
+    command: tuple[str, ...]
+    subject: Callable[[Port], Subject]
+    settings: Settings = field(default_factory=Settings)
+    limits: Limits = field(default_factory=Limits)
+    corpus: str = ""
+    done: Collection[Key] = frozenset()
+    tick: Callable[[int, int, str], None] = lambda done, total, label: None
+
+
+def audit(request: Request) -> Iterator[Record]:
+    """The records of an audit, in order; closing the iterator ends the port."""
+    port = Port(request.command, limits=request.limits)
+    begun = time.perf_counter()
+    try:
+        port.start()
+    except PortFault as fault:
+        yield request.subject(port).record(
+            "hello", "hello", "refuted", kind=fault.kind, message=fault.message, witness={"log": fault.stderr}
+        )
+        return
+    auditor = Auditor(request, port)
+    try:
+        yield from auditor.records()
+        yield auditor.goodbye()
+        yield auditor.effort(time.perf_counter() - begun)
+    finally:
+        auditor.close()
+
+
+class Auditor:
+    """One audit under way."""
+
+    def __init__(self, request: Request, port: Port) -> None:
+        """Take a started port."""
+        self.request, self.settings, self.port = request, request.settings, port
+        self.subject = request.subject(port)
+        self.tally = Tally()
+        self.runner = Runner(port, self.tally)
+        self.lab = Lab(lambda: Port(request.command, limits=request.limits).start())
+        self.lab_seconds = 0.0
+        self.shrunk: Counter[str] = Counter()
+
+    def close(self) -> None:
+        """End both children."""
+        self.port.kill()
+        self.lab.close()
+
+    def records(self) -> Iterator[Record]:
+        """Every check of the plan."""
+        kinds, features = self.port.hello.kinds, self.port.hello.features
+        yield self._hello()
+        cases = plan.cases(self.settings, kinds)
+        for number, case in enumerate(cases):
+            self.request.tick(number, len(cases), case.id)
+            yield from self._case(case)
+        self.request.tick(len(cases), len(cases), "sessions")
+        for check, case_id, scenarios in self._together(kinds, features):
+            yield from self._check(case_id, check, scenarios)
+        yield from self._refusals(kinds)
+        if not self.settings.languages:
+            yield from surfaces.surfaces(self.runner, self.subject, cases, self.settings.seed)
+            yield from tool_surfaces.records(self.runner, self.subject, features, self.settings.seed)
+        if self.request.corpus:
+            yield from corpus_records(
+                self.runner, self.subject, named(self.settings.vocabularies)[0], self.request
+            )
+
+    def _hello(self) -> Record:
+        hello = self.port.hello
+        told = {"kinds": hello.kinds, "features": hello.features, "notes": hello.notes}
+        if self.runner.policy.unknown:
+            told["unknown_policies"] = list(self.runner.policy.unknown)
+        return self.subject.record("hello", "hello", "tested", detail=told)
+
+    def _case(self, case: Case) -> Iterator[Record]:
+        """The checks of one grammar over one vocabulary."""
+        if case.grammar.kind in JSON_KINDS and self.runner.policy.any_order:
+            yield from self._free(case)
+            return
+        refusal = self._compiled(case)
+        if refusal is not None:
+            yield refusal
+            if refusal.verdict == "refused":
+                return
+        truth = exact(case.grammar, case.vocabulary, self.runner.policy)
+        seed = self.settings.seed
+        yield from self._check(
+            case.id, "masks", plan.state_paths(case, truth, self.settings.states, seed), truth
+        )
+        if "/regex@" in case.id:  # the same automaton as its schema's: once through the other way in is enough
+            return
+        yield from self._check(case.id, "advance", plan.advances(case, truth, seed))
+        yield from self._check(case.id, "end", plan.endings(case, truth, seed))
+        many, length = self.settings.walks, self.settings.length
+        yield from self._check(case.id, "walks", walks(case, truth, seed, many, length))
+        if case.grammar.kind == "json_schema":
+            yield from self._free(case)
+
+    def _compiled(self, case: Case) -> Record | None:
+        """What compiling says, when it says something worth a record."""
+        try:
+            found = self.runner.run(case.scenario([("compile", 0)]))
+        except Declined as declined:
+            return self.subject.record(case.id, "compile", "refused", message=str(declined))
+        if not found:
+            return None
+        finding = Finding(
+            found[0].kind, found[0].message, case.scenario([("compile", 0)]), found[0], case.scenario([])
+        )
+        return record_of(self.subject, case.id, "compile", finding, self.runner.policy, 0.0)
+
+    def _check(
+        self, case: str, check: str, scenarios: Iterable[Scenario], truth: Exact | None = None
+    ) -> Iterator[Record]:
+        """One check: all its scenarios, a record of each kind of difference, or one that says it was tested."""
+        if ("audit", self.subject.name, case, check) in self.request.done:
+            return
+        begun, before = time.perf_counter(), (self.tally.masks, self.tally.bits)
+        ran = _Ran()
+        for scenario in scenarios:
+            yield from self._scenario(case, check, scenario, ran)
+            if ran.faults >= FAULTS_A_CHECK:
+                break
+        domain: dict[str, Any] = {"scenarios": ran.scenarios, "masks": self.tally.masks - before[0]}
+        domain["bits"] = self.tally.bits - before[1]
+        if truth is not None:
+            domain |= {"states": truth.dfa.n_states, "vocabulary": truth.vocabulary.name}
+        if ran.kinds or not ran.scenarios:
+            return
+        verdict = "refused" if ran.declined == ran.scenarios else "tested"
+        yield self.subject.record(
+            case,
+            check,
+            verdict,
+            method=METHODS.get(check, ""),
+            domain=domain,
+            seconds=time.perf_counter() - begun,
+            message=ran.message,
+        )
+
+    def _scenario(self, case: str, check: str, scenario: Scenario, ran: "_Ran") -> Iterator[Record]:
+        ran.scenarios += 1
+        try:
+            found = self.runner.run(scenario)
+        except Declined as declined:
+            ran.declined += 1
+            ran.message = str(declined)
+            return
+        ran.faults += any(difference.kind in FAULTS for difference in found)
+        for difference in found:
+            if difference.kind not in ran.kinds:
+                ran.kinds.add(difference.kind)
+                yield self._finding(case, check, difference, scenario)
+
+    def _finding(self, case: str, check: str, difference: Difference, scenario: Scenario) -> Record:
+        begun = time.perf_counter()
+        history = list(self.runner.history)
+        often = self.shrunk[difference.kind] >= SHRUNK_A_KIND
+        self.shrunk[difference.kind] += 1
+        budget = Budget(runs=0) if often else Budget()
+        finding = diagnose(self.lab, difference, scenario, history, budget)
+        seconds = time.perf_counter() - begun
+        self.lab_seconds += seconds
+        return record_of(self.subject, case, check, finding, self.runner.policy, seconds)
+
+    def _together(
+        self, kinds: Sequence[str], features: Sequence[str]
+    ) -> Iterator[tuple[str, str, Iterable[Scenario]]]:
+        """Checks over several sessions and grammars in one process."""
+        policy, seed = self.runner.policy, self.settings.seed
+        vocabularies = named(self.settings.vocabularies)
+        for vocabulary in vocabularies:
+            grammars = self._taken(vocabulary)
+            if grammars:
+                made = programs.programs(grammars, vocabulary, policy, features, seed, self.settings.programs)
+                yield "sessions", f"sessions@{vocabulary.name}", made
+        first = vocabularies[0]
+        exact_kinds = [kind for kind in kinds if not (kind in JSON_KINDS and policy.any_order)]
+        yield "grammars", f"grammars@{first.name}", programs.families(first, policy, exact_kinds, seed)
+        if len(vocabularies) > 1:
+            chosen = self._taken(first)[:4]
+            swapped = programs.two_vocabularies(chosen, first, vocabularies[1], policy, seed)
+            yield "vocabularies", f"{first.name} and {vocabularies[1].name}", swapped
+
+    def _taken(self, vocabulary: Vocabulary) -> list[Grammar]:
+        """The grammars that the port took over a vocabulary and that have an exact language."""
+        taken = [
+            case.grammar
+            for case in plan.cases(self.settings, self.port.hello.kinds)
+            if case.vocabulary is vocabulary
+        ]
+        return [
+            grammar
+            for grammar in taken
+            if self.runner.has_taken(grammar, vocabulary)
+            and not (grammar.kind in JSON_KINDS and self.runner.policy.any_order)
+        ]
+
+    def _free(self, case: Case) -> Iterator[Record]:
+        """Walks that the engine's own masks lead."""
+        if (
+            case.grammar.kind != "json_schema"
+            or ("audit", self.subject.name, case.id, "free") in self.request.done
+        ):
+            return
+        begun, ended, many = time.perf_counter(), 0, 8
+        schema = loads(case.grammar.source)
+        try:
+            if self.runner.vocabulary is not case.vocabulary:
+                self.runner.give(case.vocabulary)
+            handle = self.runner.compile(case.grammar)
+            walker = FreeWalker(
+                self.runner, case.vocabulary, random.Random(f"{self.settings.seed} {case.id}")
+            )
+            for _ in range(many):
+                outcome = walker.walk(handle, schema)
+                ended += outcome.ended
+                if outcome.wrong:
+                    kind = "not_enforced" if outcome.keyword else "unsound"
+                    shown = {"kind": "schema", "source": case.grammar.source}
+                    shown["text"] = outcome.text.decode("utf-8", "backslashreplace")
+                    yield self.subject.record(
+                        case.id, "free", "refuted", kind=kind, message=outcome.wrong, witness=shown
+                    )
+                    return
+        except Declined as declined:
+            yield self.subject.record(case.id, "free", "refused", message=str(declined))
+            return
+        except (PortFault, PortError, Violation) as error:
+            kind = getattr(error, "kind", "garbage")
+            kind = kind if kind in FAULTS else "crash"
+            yield self.subject.record(case.id, "free", "refuted", kind=kind, message=str(error))
+            if not self.port.alive:
+                self.runner.restart()
+            return
+        yield self.subject.record(
+            case.id,
+            "free",
+            "tested",
+            method="texts drawn from the engine's own masks, parsed and validated",
+            domain={"walks": many, "ended": ended, "seed": str(self.settings.seed)},
+            seconds=time.perf_counter() - begun,
+        )
+
+    def _refusals(self, kinds: Sequence[str]) -> Iterator[Record]:
+        vocabulary = named(self.settings.vocabularies)[0]
+        for refusal in refusals.refusals(list(kinds)):
+            yield refusals.judge_refusal(self.runner, self.subject, vocabulary, refusal)
+        if "json_schema" in kinds:
+            for refusal in refusals.ambiguous():
+                yield refusals.judge_ambiguous(self.runner, self.subject, vocabulary, refusal)
+
+    def goodbye(self) -> Record:
+        """Whether the port ends when it is told to."""
+        try:
+            if self.port.alive:
+                self.port.bye()
+        except (PortFault, PortError) as error:
+            kind = getattr(error, "kind", "crash")
+            return self.subject.record(
+                "bye", "bye", "refuted", kind=kind if kind in FAULTS else "crash", message=str(error)
+            )
+        return self.subject.record("bye", "bye", "tested")
+
+    def effort(self, seconds: float) -> Record:
+        """What was compared, and whose time it took: the port's, or ours."""
+        own = max(seconds - self.lab_seconds, 1e-9)
+        share = self.port.clock.port_seconds / own
+        domain = {name: getattr(self.tally, name) for name in Tally.__slots__}
+        detail = {
+            "port_seconds": round(self.port.clock.port_seconds, 3),
+            "audit_seconds": round(own, 3),
+            "diagnosis_seconds": round(self.lab_seconds, 3),
+            "port_share": round(share, 3),
+            "by_op": {op: round(spent, 3) for op, spent in self.port.clock.by_op.items()},
+        }
+        message = f"{self.tally.bits:,} mask bits compared; {share:.0%} of {own:.1f} s spent in the port"
+        return self.subject.record(
+            "audit", "effort", "tested", domain=domain, seconds=seconds, message=message, detail=detail
+        )
+
+
+METHODS = {
+    "masks": "every reachable state by a shortest token path, every token",
+    "advance": "forbidden and allowed tokens at a sample of states",
+    "end": "the mask after each EOS, and tokens after it",
+    "walks": "seeded walks that prefer rare tokens",
+    "sessions": "seeded programs over several sessions",
+    "grammars": "grammars that a cache may confuse, side by side",
+    "vocabularies": "the same grammars over another vocabulary in one process",
+}
+
+
+@dataclass(slots=True)
+class _Ran:
+    """What one check has seen."""
+
+    scenarios: int = 0
+    declined: int = 0
+    faults: int = 0
+    message: str = ""
+    kinds: set[str] = field(default_factory=set)

@@ -1,0 +1,89 @@
+"""Vocabularies made to be awkward: each holds one kind of trouble that real ones spread thinly.
+
+All but `giant` can write any bytes, so every language is whole over them; ids that matter sit at bits 0, 7, 8, 31, 32,
+at the last one, and past 65,535, and no size is a multiple of 8.
+"""
+
+import itertools
+from collections.abc import Sequence
+from functools import cache
+
+from engine.errors import BadInput
+from reference.vocabulary import Vocabulary, load_vocabulary
+
+BYTES = tuple(bytes([byte]) for byte in range(256))
+CHARACTERS = tuple(map(chr, (0xE9, 0xFF, 0x7FF, 0x800, 0x6F22, 0xD7FF, 0xE000, 0xFFFD, 0x1F600, 0x10FFFF)))
+
+
+def byte_only() -> Vocabulary:
+    """Every byte and EOS, nothing longer; 257 ids."""
+    return Vocabulary((*BYTES, None), frozenset({256}), "bytes")
+
+
+def duplicates() -> Vocabulary:
+    """Every byte twice, some words three times; empties and specials between them; EOS in the middle, with bytes."""
+    words = [b"true", b"true", b"true", b"ca", b"t", b"ca", b'{"', b'{"', b"12", b"12"]
+    tokens = [b"", *BYTES, None, *words, b"", b"</s>", None, *reversed(BYTES), b""]
+    return Vocabulary(tuple(tokens), frozenset({tokens.index(b"</s>")}), "duplicates")
+
+
+def no_eos() -> Vocabulary:
+    """Bytes and a few words; nothing ends an output."""
+    return Vocabulary((*BYTES, b"true", b"null", b'":'), frozenset(), "no-eos")
+
+
+def several_eos() -> Vocabulary:
+    """EOS at ids 0, 31, 32 and the last; two of them have bytes that are text elsewhere."""
+    tokens: list[bytes | None] = [None, *BYTES[:30], b"}", None, *BYTES[30:], b'"}', b"</s>"]
+    return Vocabulary(tuple(tokens), frozenset({0, 31, 32, len(tokens) - 1}), "several-eos")
+
+
+def giant() -> Vocabulary:
+    """Tokens far longer than any output should need: runs of one byte, a whole JSON text, and the same cut short."""
+    text = b'{"city":"' + b"a" * 3000 + b'"}'
+    tokens = [*BYTES, b"a" * 5000, b" " * 1000, b"0" * 700, text, text[:-1], text[:-1] + b"]", None]
+    return Vocabulary(tuple(tokens), frozenset({len(tokens) - 1}), "giant")
+
+
+def wide() -> Vocabulary:
+    """Ids past 65,535: bytes at 65,536 to 65,791, the same again at the end, nothing in most places."""
+    tokens: list[bytes | None] = [None] * 66_305
+    tokens[65_536 : 65_536 + 256] = BYTES
+    tokens[66_046:66_302] = reversed(BYTES)
+    for token, piece in ((0, b"a"), (7, b"1"), (8, b'"'), (65_535, b"tr"), (66_302, b"e"), (66_303, b'{"')):
+        tokens[token] = piece
+    return Vocabulary(tuple(tokens), frozenset({66_304}), "wide")
+
+
+def partial() -> Vocabulary:
+    """Characters cut in every place, pieces that end in the middle of one and go on with the next."""
+    whole = [character.encode() for character in CHARACTERS]
+    cut = [piece[:place] for piece in whole for place in range(1, len(piece))]
+    rest = [piece[place:] for piece in whole for place in range(1, len(piece))]
+    across = [one[-1:] + two[:1] for one, two in itertools.pairwise(whole)]
+    mixed = [b'"' + piece[:1] for piece in whole] + [piece[1:] + b'"' for piece in whole]
+    found = [piece for piece in dict.fromkeys([*whole, *cut, *rest, *across, *mixed]) if len(piece) > 1]
+    return Vocabulary((*BYTES, *found, None), frozenset({256 + len(found)}), "partial")
+
+
+ADVERSARIAL = (byte_only, duplicates, no_eos, several_eos, giant, wide, partial)
+
+
+@cache
+def adversarial() -> tuple[Vocabulary, ...]:
+    """All of these, made once."""
+    return tuple(make() for make in ADVERSARIAL)
+
+
+def named(specs: Sequence[str]) -> tuple[Vocabulary, ...]:
+    """The vocabularies of the names: `adversarial` is all of these, the name of one is that one, others are loaded."""
+    made = {vocabulary.name: vocabulary for vocabulary in adversarial()}
+    found: list[Vocabulary] = []
+    for spec in specs:
+        if spec == "adversarial":
+            found += made.values()
+        else:
+            found.append(made[spec] if spec in made else load_vocabulary(spec))
+    if not found:
+        raise BadInput("no vocabulary is named; give --vocab toy, adversarial, qwen3 or a path")
+    return tuple(dict.fromkeys(found))

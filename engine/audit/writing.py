@@ -1,0 +1,77 @@
+"""Whether a text can be written on an engine token by token: every mask has the token, and the end is allowed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.audit.runner import Runner
+from engine.protocol import PortError, flag_of, integer_of, mask_of
+from reference.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How far a text went: `done` bytes were taken; `whole` when all were and the output may end there."""
+
+    done: int
+    whole: bool
+    tokens: tuple[int, ...]
+    message: str = ""
+
+
+class Tokenizer:
+    """Cuts text into tokens by the longest match; good enough for any engine whose masks do not prefer a cut."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """Index the tokens by their bytes."""
+        self.ids: dict[bytes, int] = {}
+        for token, piece in enumerate(vocabulary.tokens):
+            if piece and token not in vocabulary.eos:
+                self.ids.setdefault(piece, token)
+        self.longest = min(max(map(len, self.ids), default=0), 64)
+
+    def __call__(self, data: bytes) -> list[int]:
+        """The tokens of the data; an empty list when some byte has no token."""
+        tokens, place = [], 0
+        while place < len(data):
+            for width in range(min(self.longest, len(data) - place), 0, -1):
+                token = self.ids.get(data[place : place + width])
+                if token is not None:
+                    tokens.append(token)
+                    place += width
+                    break
+            else:
+                return []
+        return tokens
+
+
+def write_text(runner: Runner, grammar: int, tokens: Sequence[int]) -> Written:
+    """Take the tokens one by one in a new session; stop at the first that the mask or the engine refuses."""
+    vocabulary = runner.vocabulary
+    assert vocabulary is not None
+    session = integer_of(runner.port.request("open", grammar=grammar), "session")
+    try:
+        return _write(runner, vocabulary, session, tokens)
+    finally:
+        if runner.port.alive:
+            runner.port.request("close", session=session)
+
+
+def _write(runner: Runner, vocabulary: Vocabulary, session: int, tokens: Sequence[int]) -> Written:
+    done, taken = 0, list[int]()
+    for token in tokens:
+        answer = runner.port.request("mask", session=session)
+        mask = mask_of(answer, len(vocabulary))
+        runner.tally.masks += 1
+        if not mask[token // 8] >> (token % 8) & 1 and not runner.policy.forced_first_token:
+            return Written(done, False, tuple(taken), f"the mask forbids token {token}")
+        try:
+            runner.port.request("advance", session=session, token=token)
+        except PortError as error:
+            return Written(done, False, tuple(taken), f"token {token} was refused: {error}")
+        taken.append(token)
+        done += len(vocabulary.tokens[token] or b"")
+    answer = runner.port.request("mask", session=session)
+    mask = mask_of(answer, len(vocabulary))
+    ends = [bool(mask[eos // 8] >> (eos % 8) & 1) for eos in vocabulary.eos]
+    whole = any(ends) if ends else flag_of(answer, "complete")
+    return Written(done, whole, tuple(taken), "" if whole else "the output may not end here")
