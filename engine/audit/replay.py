@@ -1,0 +1,83 @@
+"""A reproduction file run again: the scenario on a fresh child, its differences as records."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from engine.audit.diagnose import Finding
+from engine.audit.findings import Subject, record_of
+from engine.audit.runner import Declined, Runner
+from engine.audit.scenario import Scenario, read
+from engine.audit.writing import Tokenizer, write_text
+from engine.host import Port, PortFault
+from engine.results import Record
+from reference.errors import Refused
+
+
+def replay(port: Port, path: Path, subject: Callable[[Port], Subject]) -> list[Record]:
+    """The records of one file: refuted when the fault shows again, tested when it does not."""
+    scenario, about = read(path)
+    try:
+        port.start()
+    except PortFault as fault:
+        return [subject(port).record(path.name, "replay", "refuted", kind=fault.kind, message=fault.message)]
+    who, runner = subject(port), Runner(port)
+    if "text" in about:
+        return [_written(runner, who, path.name, scenario, about)]
+    if _is_refused(scenario, runner):
+        return [_compiled(runner, who, path.name, scenario)]
+    try:
+        found = runner.run(scenario)
+    except Declined as declined:
+        return [who.record(path.name, "replay", "refused", message=str(declined))]
+    records = [
+        record_of(
+            who,
+            path.name,
+            "replay",
+            Finding(one.kind, one.message, scenario, one, scenario),
+            runner.policy,
+            0.0,
+        )
+        for one in found
+    ]
+    return records or [who.record(path.name, "replay", "tested", message="the fault does not show")]
+
+
+def _is_refused(scenario: Scenario, runner: Runner) -> bool:
+    """Whether the file says that a source must be refused: the reference refuses its only grammar."""
+    runner.vocabulary = scenario.vocabularies[0]
+    try:
+        for grammar in scenario.grammars:
+            runner.exact(grammar)
+    except Refused:
+        return True
+    finally:
+        runner.vocabulary = None
+    return False
+
+
+def _compiled(runner: Runner, who: Subject, case: str, scenario: Scenario) -> Record:
+    runner.give(scenario.vocabularies[0])
+    try:
+        runner.compile(scenario.grammars[0])
+    except Declined as declined:
+        return who.record(case, "replay", "tested", message=str(declined))
+    message = f"compiled {scenario.grammars[0].source!r}, which must be refused"
+    return who.record(case, "replay", "refuted", kind="not_refused", message=message)
+
+
+def _written(runner: Runner, who: Subject, case: str, scenario: Scenario, about: dict[str, Any]) -> Record:
+    """Whether the text of the file goes as it should not; `valid` says that it should be writable."""
+    text, valid = str(about["text"]), bool(about.get("valid", False))
+    runner.give(scenario.vocabularies[0])
+    try:
+        handle = runner.compile(scenario.grammars[0])
+    except Declined as declined:
+        return who.record(case, "replay", "refused", message=str(declined))
+    found = write_text(runner, handle, Tokenizer(scenario.vocabularies[0])(text.encode()))
+    if found.whole == valid:
+        return who.record(case, "replay", "tested", message="the fault does not show")
+    kind = str(about.get("kind", "incomplete" if valid else "not_enforced"))
+    message = f"{text} can be written" if found.whole else f"{text} cannot be written: {found.message}"
+    return who.record(case, "replay", "refuted", kind=kind, message=message)
