@@ -1,7 +1,7 @@
 """A JSON Schema's language as a z3 regular expression, straight from the schema and RFC 8259: no pattern in between.
 
 Compact JSON, members in the order of `properties`. The shapes are other ones than a pattern writer would choose, so
-that one slip cannot be made twice: strings come from Unicode scalar values through UTF-8, arrays are `(I,)ᵏ I`, and an
+that one slip cannot be made twice: strings come from Unicode scalar values through UTF-8, bounds count `(I,)ᵏ I`, an
 object is the union over which member comes *first*, with every later one behind a comma. The values of `enum` and
 `const` are what Python's `json.dumps` writes. The pitfall: a keyword this module does not know must never be passed
 over, since it would widen the language unseen; it is an OracleError.
@@ -121,14 +121,24 @@ def _entry(value: Regex) -> Regex:
 
 
 def _listed(opener: bytes, item: Regex, closer: bytes, low: int = 0, high: int | None = None) -> Regex:
-    """low … high items between brackets, each but the last followed by a comma."""
+    """low … high items between brackets, a comma between each two."""
     bounds = [low] if high is None else [low, high]
     if any(type(bound) is not int or bound < 0 for bound in bounds) or bounds != sorted(bounds):
         raise OracleError(f"at least {low} and at most {high} items")
-    most = None if high is None else high - 1
-    some = concat([repeat(concat([item, literal(b",")]), max(low, 1) - 1, most), item]) if high != 0 else None
-    choices = ([literal(b"")] if low == 0 else []) + ([some] if some is not None else [])
-    return concat([literal(opener), union(choices), literal(closer)])
+    some = literal(b"") if high == 0 else _some(item, max(low, 1), high)
+    return concat([literal(opener), z3.Option(some) if low == 0 else some, literal(closer)])
+
+
+def _some(item: Regex, low: int, high: int | None) -> Regex:
+    """At least one: a first item and then any number, each behind a comma; or, when counted, `(I,)ᵏ I`.
+
+    The first form is the cheaper one to prove by far: after an item a solver need not guess if it was the last.
+    """
+    comma = literal(b",")
+    if high is None:
+        first = concat([item, *[comma, item] * (low - 1)]) if low < 10 else _some(item, low, low)
+        return concat([first, z3.Star(concat([comma, item]))])
+    return concat([repeat(concat([item, comma]), low - 1, high - 1), item])
 
 
 def _values(words: dict[str, Any]) -> Regex:
