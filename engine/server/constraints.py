@@ -115,11 +115,18 @@ class Language:
         return Constraint(self.whole, budget=budget if budget >= self.needed else ENOUGH)
 
 
+def is_free_now(constraint: Constraint) -> bool:
+    """Whether the output stands in free text that a call may follow."""
+    return isinstance(constraint, Triggered) and constraint.is_free
+
+
 def is_at_end(constraint: Constraint, vocabulary: Vocabulary) -> bool:
     """Whether the output is whole and nothing but EOS may follow, so that EOS need not be drawn."""
-    if isinstance(constraint, Triggered) and constraint.is_free:
-        return False
-    return constraint.is_complete() and not _goes_on(constraint.mask(), vocabulary)
+    return (
+        not is_free_now(constraint)
+        and constraint.is_complete()
+        and not _goes_on(constraint.mask(), vocabulary)
+    )
 
 
 def _goes_on(mask: Bools, vocabulary: Vocabulary) -> bool:

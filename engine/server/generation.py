@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.server.constraints import Language, is_at_end
+from engine.server.constraints import Language, is_at_end, is_free_now
 from engine.server.logprobs import TokenLogprob, likeliest
 from engine.server.stops import StopScanner
 from reference.pcg32 import Pcg32
@@ -128,11 +128,11 @@ class Output:
         return [Piece(self._choice, Content(text), logprobs)]
 
     def _finish(self, engine: str) -> list[Item]:
-        """Give back what is held; a call that was cut makes the reason `length`."""
+        """Give back what is held; a call that was cut makes the reason `length`, and its markup is not shown."""
         self.is_finished = True
-        cut = self._parser is not None and self._parser.is_inside_call
         items = self._read(self._decoder.decode(b"", final=True))
-        if self._parser:
+        cut = self._parser is not None and self._parser.is_inside_call
+        if self._parser and is_free_now(self._constraint):
             items += self._pieces(self._parser.finish())
         items += self._content(self._scanner.flush())
         reason = "length" if cut and engine == "length" else finish_reason(self._calls, engine)

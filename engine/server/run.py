@@ -4,7 +4,7 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import uvicorn
 
@@ -35,12 +35,10 @@ def model_named(spec: str, vocabulary: str | None = None) -> Model:
     return load_model(spec)
 
 
-def make_server(service: Service, host: str, port: int, api_key: str | None) -> uvicorn.Server:
+def make_server(service: Service, api_key: str | None) -> uvicorn.Server:
     """A uvicorn server that says nothing but errors and gives open answers five seconds when it stops."""
     config = uvicorn.Config(
         create_app(service, api_key),
-        host=host,
-        port=port,
         log_level="error",
         access_log=False,
         timeout_graceful_shutdown=5,
@@ -65,16 +63,26 @@ def listen(host: str, port: int) -> socket.socket:
     return bound
 
 
+def serve(
+    model: Model,
+    limits: Limits,
+    address: tuple[str, int],
+    api_key: str | None,
+    on_ready: Callable[[str], None],
+) -> None:
+    """Serve until the process is told to stop (SIGINT, SIGTERM); what is under way gets five seconds."""
+    with contextlib.closing(listen(*address)) as bound, contextlib.suppress(KeyboardInterrupt):
+        server = make_server(Service(model, limits), api_key)
+        host, port = bound.getsockname()[:2]
+        on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/v1")
+        server.run(sockets=[bound])
+
+
 @contextlib.contextmanager
 def running(model: Model, limits: Limits | None = None, api_key: str | None = None) -> Iterator[str]:
     """A server on a free loopback port for the length of the block; its base URL."""
-    with serving(make_app_server(model, limits, api_key)) as url:
+    with serving(make_server(Service(model, limits), api_key)) as url:
         yield url
-
-
-def make_app_server(model: Model, limits: Limits | None, api_key: str | None) -> uvicorn.Server:
-    """The server of `running`, not started."""
-    return make_server(Service(model, limits), "127.0.0.1", 0, api_key)
 
 
 @contextlib.contextmanager
