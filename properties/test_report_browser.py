@@ -234,7 +234,7 @@ def test_a_language_shows_its_automaton_density_and_obligations(watched: Watched
     expect(page.locator(".picture .state")).to_have_count(7)
     expect(page.locator(".picture .state.accepting")).to_have_count(2)
     expect(page.locator("#language .chart svg")).to_be_visible()
-    expect(page.locator("#language tbody tr")).to_have_count(6)
+    expect(page.locator("#language tbody tr")).to_have_count(5)
     page.click("#language summary")
     expect(page.locator(".edges p")).to_have_count(7)
     assert page.locator(".edges p").nth(3).inner_text().split() == ["3", "[rt]", "→", "5"]

@@ -1,8 +1,9 @@
 """An automaton made small enough to look at, as plain nodes and arrows for reports/pictures.py to draw.
 
 A small one is shown state by state. In a larger one, stretches where only one text can follow become one arrow with
-that text; what is still too large has its strongly connected states gathered, then neighbouring depths. Each step
-loses detail on purpose, and the caption says which one was taken.
+that text, then states with one way on become part of the arrows that lead to them (so the bytes of a long character
+are one step); what is still too large has its strongly connected states gathered, or else neighbouring depths. Each
+step loses detail on purpose, and the caption says which one was taken.
 """
 
 from collections import deque
@@ -13,12 +14,13 @@ from typing import Any
 import networkx as nx
 
 PLAIN_STATES = 40
-PLAIN_EDGES = 140
-MOST_NODES = 48
+MOST_NODES = 80
+MOST_ARROWS = 240
 LEAST_NODES = 6
 MOST_DEPTHS = 12
 MOST_LABELS = 3
 LABEL_LENGTH = 30
+STRETCH_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +57,27 @@ class Sketch:
 def sketch(detail: dict[str, Any]) -> Sketch:
     """The automaton of a record's `detail`, summarised until it can be looked at."""
     whole = _whole(detail)
-    if len(whole.nodes) <= PLAIN_STATES and len(whole.arrows) <= PLAIN_EDGES:
+    if _fits(whole, PLAIN_STATES):
         return whole
-    for smaller in (_joined, _gathered_components):
-        small = smaller(whole)
-        if LEAST_NODES <= len(small.nodes) <= MOST_NODES and len(small.arrows) <= PLAIN_EDGES:
-            return small
-    return _gathered_depths(whole)
+    joined = _joined(whole)
+    if _fits(joined, PLAIN_STATES):
+        return joined
+    passed = _passed(joined)
+    if _fits(passed, MOST_NODES):
+        return passed
+    gathered = _gathered_components(passed)
+    told = len(gathered.nodes) >= LEAST_NODES and _fits(gathered, MOST_NODES)
+    return gathered if told else _gathered_depths(whole)
 
 
-def shorten(label: str) -> str:
-    """A label cut to what fits on an arrow."""
-    return label if len(label) <= LABEL_LENGTH else label[: LABEL_LENGTH - 1] + "…"
+def _fits(small: Sketch, most_nodes: int) -> bool:
+    return len(small.nodes) <= most_nodes and len(small.arrows) <= MOST_ARROWS
+
+
+def shorten(arrow: Arrow) -> str:
+    """A label cut to what fits on its arrow."""
+    most = STRETCH_LENGTH if arrow.stretch else LABEL_LENGTH
+    return arrow.label if len(arrow.label) <= most else arrow.label[: most - 1] + "…"
 
 
 def _whole(detail: dict[str, Any]) -> Sketch:
@@ -82,7 +93,9 @@ def _whole(detail: dict[str, Any]) -> Sketch:
     nodes = tuple(
         Node(state, str(state), state in accepting, state in forced, state == 0) for state in states
     )
-    return Sketch(nodes, arrows, f"all {_count(len(nodes), 'state')}, {_count(len(arrows), 'live edge')}")
+    return Sketch(
+        nodes, arrows, f"all {_count(len(nodes), 'state')}, {_count(len(arrows), 'arrow')}, a byte class each"
+    )
 
 
 def _joined(whole: Sketch) -> Sketch:
@@ -108,14 +121,44 @@ def _follow(arrow: Arrow, onward: dict[int, Arrow]) -> Arrow:
     return Arrow(arrow.source, target, label, stretch=bool(seen))
 
 
-def _gathered_components(whole: Sketch) -> Sketch:
-    """Forced stretches joined, then states that can reach each other gathered into one node."""
-    joined = _joined(whole)
+def _passed(joined: Sketch) -> Sketch:
+    """States that are not accepting and lead to one state only become part of the arrows that lead to them."""
+    nodes, arrows = joined.nodes, joined.arrows
+    while onward := _one_way(nodes, arrows):
+        nodes = tuple(node for node in nodes if node.key not in onward)
+        arrows = _merged(_pass(arrow, onward) for arrow in arrows if arrow.source not in onward)
+    hidden = _count(len(joined.nodes) - len(nodes), "state")
+    return Sketch(nodes, arrows, f"{joined.caption}, {hidden} with one way on inside arrows (…)")
+
+
+def _one_way(nodes: tuple[Node, ...], arrows: tuple[Arrow, ...]) -> dict[int, int]:
+    """States with one way on, each with where it leads; none leads to another of them."""
+    targets: dict[int, set[int]] = {}
+    for arrow in arrows:
+        targets.setdefault(arrow.source, set()).add(arrow.target)
+    found: dict[int, int] = {}
+    for node in nodes:
+        ways = targets.get(node.key, set()) - {node.key}
+        if len(ways) == 1 and targets[node.key] == ways and not node.accepting and not node.start:
+            [target] = ways
+            if target not in found and node.key not in found.values():
+                found[node.key] = target
+    return found
+
+
+def _pass(arrow: Arrow, onward: dict[int, int]) -> Arrow:
+    if arrow.target not in onward:
+        return arrow
+    return Arrow(arrow.source, onward[arrow.target], arrow.label.removesuffix("…") + "…", stretch=True)
+
+
+def _gathered_components(small: Sketch) -> Sketch:
+    """States that can reach each other gathered into one node."""
     graph = nx.DiGraph()
-    graph.add_nodes_from(node.key for node in joined.nodes)
-    graph.add_edges_from((arrow.source, arrow.target) for arrow in joined.arrows)
+    graph.add_nodes_from(node.key for node in small.nodes)
+    graph.add_edges_from((arrow.source, arrow.target) for arrow in small.arrows)
     group = {state: min(part) for part in nx.strongly_connected_components(graph) for state in part}
-    return _gathered(joined, group.__getitem__, f"{joined.caption}; states that reach each other gathered")
+    return _gathered(small, group.__getitem__, f"{small.caption}; states that reach each other gathered")
 
 
 def _gathered_depths(whole: Sketch) -> Sketch:

@@ -121,7 +121,7 @@ def _row_index(table: dict[str, list[Any]], languages: list[str]) -> Row:
 def _languages(store: Store) -> list[Row]:
     """Every case whose automaton is known or that `verify` judged, with its pictures packed."""
     known, settled = queries.automata(store), queries.obligations(store)
-    names = list(dict.fromkeys([*settled, *known]))
+    names = sorted({*settled, *known})
     return [
         _language(place, name, known.get(name), settled.get(name, [])) for place, name in enumerate(names)
     ]

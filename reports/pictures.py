@@ -109,7 +109,7 @@ def _add_node(graph: Any, node: Node) -> None:
 def _add_arrow(graph: Any, number: int, arrow: Arrow) -> None:
     classes = "edge-stretch" if arrow.stretch else "edge-class"
     ends = (f"s{arrow.source}", f"s{arrow.target}")
-    graph.add_edge(*ends, key=f"e{number}", label=_literal(shorten(arrow.label), " "), id=f"e{number}")
+    graph.add_edge(*ends, key=f"e{number}", label=_literal(shorten(arrow), " "), id=f"e{number}")
     graph.get_edge(*ends, f"e{number}").attr["class"] = classes
 
 

@@ -3,7 +3,7 @@
 Panels without data are left out. A language × obligation grid, stacked bars a subject, faults by kind, the kill matrix.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,8 +27,8 @@ COLOURS = {
     "undecided": "#d9a424",
     "skipped": "#9aa3b2",
 }
-MOST_ROWS = 24
-ROW, GAP, TOP = 0.27, 0.45, 0.95  # inches
+MOST_ROWS = 60
+GAP, TOP = 0.45, 0.95  # inches
 NAMES = 0.17  # the part of the width that names of rows take
 _STYLE = {
     "font.family": "sans-serif",
@@ -41,10 +41,11 @@ _STYLE = {
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One part of the picture: its title, its number of rows, the inches above them, and what draws it."""
+    """One part of the picture: its title, its rows and their height, the inches above them, and what draws it."""
 
     title: str
     rows: int
+    row: float
     head: float
     draw: Callable[[Axes], None]
 
@@ -93,16 +94,26 @@ def _columns(panels: list[Panel]) -> tuple[list[Panel], list[Panel]]:
 
 
 def _height(panels: list[Panel]) -> float:
-    return sum(panel.head + panel.rows * ROW + GAP for panel in panels)
+    return sum(panel.head + panel.rows * panel.row + GAP for panel in panels)
+
+
+def _row(rows: Sequence[object]) -> float:
+    """The height of a row in inches: lower where there are many."""
+    return 0.27 if len(rows) <= 24 else 0.2
+
+
+def _title_of(title: str, shown: Sequence[object], known: Collection[object]) -> str:
+    """The title, which says so when not everything fits."""
+    return title if len(shown) == len(known) else f"{title} ({len(shown)} of {len(known)})"
 
 
 def _place(figure: Figure, column: list[Panel], left: float, width: float, height: float) -> None:
     """Panels under one another: a title at the left, names beside the rows."""
     top = height - TOP
     for panel in column:
-        bottom = top - panel.head - panel.rows * ROW
+        bottom = top - panel.head - panel.rows * panel.row
         figure.text(left, (top - 0.05) / height, panel.title, ha="left", va="top", weight="bold", size=11)
-        span = (left + NAMES, bottom / height, width - NAMES, panel.rows * ROW / height)
+        span = (left + NAMES, bottom / height, width - NAMES, panel.rows * panel.row / height)
         axes = figure.add_axes(span)
         axes.set_frame_on(False)
         axes.tick_params(length=0, labelcolor=INK)
@@ -135,7 +146,7 @@ def _languages(store: Store) -> Panel | None:
             for row in settled[name]:
                 _square(axes, checks.index(row["check"]), y, COLOURS[row["verdict"]])
 
-    return Panel("Languages under proof", len(names), 0.75, draw)
+    return Panel(_title_of("Languages under proof", names, settled), len(names), _row(names), 0.75, draw)
 
 
 def _subjects(store: Store) -> Panel | None:
@@ -151,7 +162,7 @@ def _subjects(store: Store) -> Panel | None:
         axes.set_xlim(0, 1.22)
         axes.set_xticks([])
 
-    return Panel("Who was judged, and how often refuted", len(people), 0.3, draw)
+    return Panel("Who was judged, and how often refuted", len(people), _row(people), 0.3, draw)
 
 
 def _bar(axes: Axes, y: int, row: Row) -> None:
@@ -185,7 +196,7 @@ def _faults(store: Store) -> Panel | None:
                 _square(axes, x, y, COLOURS["refuted"], 0.12 + 0.7 * share**0.5)
                 axes.text(x, y, f"{row['findings']:,}", ha="center", va="center", size=8)
 
-    return Panel("Findings by kind", len(names), 0.75, draw)
+    return Panel("Findings by kind", len(names), _row(names), 0.75, draw)
 
 
 def _kills(store: Store) -> Panel | None:
@@ -196,28 +207,41 @@ def _kills(store: Store) -> Panel | None:
     mutants, checks = matrix["mutants"][:MOST_ROWS], matrix["checks"]
 
     def draw(axes: Axes) -> None:
-        _grid(axes, [f"{row['mutant']}  {row['title']}" for row in mutants], checks)
+        _grid(axes, [_mutant_name(row) for row in mutants], checks)
         for y, row in enumerate(mutants):
             for check, cell in row["cells"].items():
                 _square(
                     axes, checks.index(check), y, COLOURS["proven"] if cell["verdict"] == "refuted" else SOFT
                 )
 
-    return Panel("Mutants killed, by check", len(mutants), 0.75, draw)
+    return Panel(
+        _title_of("Mutants killed, by check", mutants, matrix["mutants"]),
+        len(mutants),
+        _row(mutants),
+        0.75,
+        draw,
+    )
+
+
+def _mutant_name(row: Row) -> str:
+    """A mutant's name when it tells something, its number and title otherwise."""
+    return str(row["mutant"]) if "-" in row["mutant"] else f"{row['mutant']}  {row['title']}"
 
 
 def _grid(axes: Axes, names: Sequence[str], columns: Sequence[str]) -> None:
     _rows(axes, names)
     axes.set_xlim(-0.5, max(len(columns), 8) - 0.5)
     axes.set_xticks(range(len(columns)))
-    labels = [cut(column, 18) for column in columns]
+    labels = [cut(column, 24) for column in columns]
     axes.set_xticklabels(labels, rotation=35, ha="left", size=8, color=MUTED, parse_math=False)
     axes.xaxis.tick_top()
 
 
 def _rows(axes: Axes, names: Sequence[str]) -> None:
     axes.set_yticks(range(len(names)))
-    axes.set_yticklabels([cut(name, 34) for name in names], size=8.5, parse_math=False)
+    axes.set_yticklabels(
+        [cut(name, 34) for name in names], size=8.5 if len(names) <= 24 else 7.5, parse_math=False
+    )
     axes.set_ylim(len(names) - 0.5, -0.5)
 
 

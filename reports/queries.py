@@ -1,6 +1,7 @@
 """The questions that a report answers, each one SQL over the tables of reports/store.py.
 
 The kill matrix stands apart everywhere: there `refuted` means that a check did its work, so mutants are no findings.
+Records of the check `automaton` describe a language and judge nothing, so they are not counted either.
 """
 
 import json
@@ -12,7 +13,7 @@ Row = dict[str, Any]
 
 VERDICTS = ("proven", "tested", "refuted", "refused", "undecided", "skipped")
 _COUNTS = ", ".join(f"count(*) FILTER (verdict = '{verdict}') AS {verdict}" for verdict in VERDICTS)
-_JUDGED = "command NOT IN ('mutants', 'bench')"
+_JUDGED = """command NOT IN ('mutants', 'bench') AND "check" <> 'automaton'"""
 _ID = """substr(sha256(concat_ws(chr(31), command, subject, "case", "check", kind, nth::VARCHAR)), 1, 12)"""
 _SLIM = '{"edges":null,"density":null,"accepting":null,"forced":null,"samples":null}'
 
@@ -80,16 +81,16 @@ def automata(store: Store) -> dict[str, Row]:
     """The automaton of every case that a record describes, the first description found."""
     rows = store.rows(
         """SELECT "case", first(detail ORDER BY pos) AS detail FROM current
-           WHERE json_exists(detail, '$.edges') GROUP BY "case" ORDER BY min(pos)"""
+           WHERE json_exists(detail, '$.edges') GROUP BY "case" ORDER BY "case" """
     )
     return {row["case"]: json.loads(row["detail"]) for row in rows}
 
 
 def obligations(store: Store) -> dict[str, list[Row]]:
-    """What `verify` settled, by case."""
+    """What `verify` settled, by case, cases in the order of their names."""
     rows = store.rows(
-        """SELECT "case", "check", verdict, method, domain, seconds, message, kind FROM current
-           WHERE command = 'verify' ORDER BY pos"""
+        f"""SELECT "case", "check", verdict, method, domain, seconds, message, kind FROM current
+           WHERE command = 'verify' AND {_JUDGED} ORDER BY "case", pos"""
     )
     grouped: dict[str, list[Row]] = {}
     for row in rows:

@@ -242,16 +242,37 @@
     const back = h("a", { class: "back", href: "#languages" }, "← all languages");
     if (place < 0) { panel.replaceChildren(back, h("p", {}, `No language ${name} here.`)); return; }
     const data = await unpack("lang-" + place), detail = data.detail || {};
-    const frame = data.picture ? h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": "automaton" }, picture(data.picture)) : null;
-    panel.replaceChildren(h("div", {}, back, h("h2", {}, visible(name)), h("p", { class: "quiet" }, visible(detail.why || ""))),
-      h("div", { class: "card" }, wide([["kind", detail.kind], ["dialect", detail.dialect], ["states", detail.states !== undefined ? plain(detail.states) : ""],
-        ["live edges", detail.live !== undefined ? plain(detail.live) : ""], ["byte classes on them", detail.edges ? plain(detail.edges.length) : ""], ["accepting", detail.accepting ? plain(detail.accepting.length) : ""]]),
-      ...[detail.source && detail.source !== detail.pattern ? block("Source", indented(visible(detail.source))) : null, block("Pattern", detail.pattern && visible(detail.pattern))].flat().filter(Boolean)),
-      ...[frame ? h("div", { class: "card" }, h("h3", {}, "Automaton "), h("p", { class: "quiet small" }, data.caption, " · double ring: accepting · shaded: one byte only · dashed: a stretch of forced bytes ",
-        h("button", { type: "button", onclick: () => frame.classList.toggle("fitted") }, "fit")), frame, data.problem ? h("p", {}, data.problem) : null) : null,
-      data.chart ? h("div", { class: "card" }, h("h3", {}, `Mask density: tokens allowed in each state, of ${plain(detail.tokens || 0)} (${detail.vocabulary || ""})`), h("div", { class: "chart" }, picture(data.chart))) : null,
-      h("div", { class: "card" }, h("h3", {}, "Obligations"), obligations(data.obligations)),
+    const card = (title, ...content) => h("div", { class: "card" }, title ? h("h3", {}, title) : null, content);
+    const drawn = data.picture ? framed(picture(data.picture), data.caption) : null;
+    panel.replaceChildren(...[h("div", {}, back, h("h2", {}, visible(name)), h("p", { class: "quiet" }, visible(detail.why || ""))),
+      card("", wide([["kind", detail.kind], ["dialect", detail.dialect], ["states", detail.states !== undefined ? plain(detail.states) : ""],
+        ["live edges", detail.live !== undefined ? plain(detail.live) : ""], ["byte classes on them", detail.edges ? plain(detail.edges.length) : ""],
+        ["accepting", detail.accepting ? plain(detail.accepting.length) : ""]])),
+      drawn || data.problem ? card("Automaton", drawn || h("p", {}, data.problem)) : null,
+      data.chart ? card(`Mask density: tokens allowed in each state, of ${plain(detail.tokens || 0)} (${detail.vocabulary || ""})`, h("div", { class: "chart" }, picture(data.chart))) : null,
+      card("Obligations", obligations(data.obligations)),
+      detail.pattern || detail.source ? card("", detail.source !== detail.pattern ? block("Source", indented(visible(detail.source || ""))) : null, block("Pattern", visible(detail.pattern || ""))) : null,
       detail.edges ? edgesOf(detail) : null].filter(Boolean));
+    if (drawn) drawn.settle();
+  }
+
+  // A picture in a frame: as wide as the frame when it stays readable, else in its own size, from the start state on.
+  function framed(svg, caption) {
+    const frame = h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": "automaton" }, svg);
+    const button = h("button", { type: "button", onclick: () => { frame.classList.toggle("fitted"); label(); } });
+    const label = () => { button.textContent = frame.classList.contains("fitted") ? "own size" : "fit width"; };
+    const whole = h("div", {}, h("p", { class: "quiet small" }, caption, " · double ring: accepting · shaded: one byte only · dashed: a stretch ", button), frame);
+    whole.settle = () => {
+      const own = svg.viewBox.baseVal.width * 4 / 3;
+      button.hidden = own <= frame.clientWidth;
+      frame.classList.toggle("fitted", own > frame.clientWidth && own < 1.9 * frame.clientWidth);
+      label();
+      const start = svg.querySelector(".start");
+      if (!start) return;
+      const inner = start.getBoundingClientRect(), outer = frame.getBoundingClientRect();
+      frame.scrollTo(inner.left - outer.left - 70, inner.top - outer.top - frame.clientHeight / 2);
+    };
+    return whole;
   }
 
   function obligations(rows) {
