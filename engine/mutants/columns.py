@@ -117,7 +117,7 @@ def networkx() -> Witness:
                 int(distance) for distance in token_distances(TokenIndex(dfa, Vocabulary(tokens, eos, name)))
             ]
             expected = graphs.distances(*_plain(dfa), tokens, eos)
-            if told != [expected.get(state, -1) for state in range(dfa.n_states)]:
+            if told != expected:
                 return f"{pattern!r} over {name}: token distances {told}"
     return None
 
@@ -160,7 +160,7 @@ def walks() -> Witness:
     vocabulary, rng = load_vocabulary("toy"), Pcg32(3, 5)
     for number, schema in enumerate(SCHEMAS):
         index = TokenIndex(regex_to_dfa(json_schema_to_regex(schema)), vocabulary)
-        for budget in (None, 60):
+        for budget in (None, int(token_distances(index)[0]) + 5):
             told = _walk(index, schema, vocabulary, rng, number, budget)
             if told:
                 return f"{json.dumps(schema, ensure_ascii=False)}: {told}"
@@ -253,7 +253,7 @@ def _mask_differs(index: TokenIndex, state: int, exact: Any) -> Witness:
         np.flatnonzero(exact)
     ):
         return "the packed row is another"
-    for token in range(len(exact)):
+    for token in range(0, len(exact), 1 + len(exact) // 300):
         if _is_accepted(index.next_state, state, token) != bool(exact[token]):
             return f"next_state and the mask disagree on token {token}"
     return None
@@ -340,36 +340,18 @@ def _random_text(rng: random.Random) -> str:
 
 
 def _forced_property() -> Witness:
-    """Forced bytes are what every member from there begins with, and no longer string is."""
+    """Along forced bytes no output may end and no other byte lives; after them it may end, or two bytes live."""
     for pattern, dialect in LANGUAGES:
         dfa = regex_to_dfa(pattern, dialect)
         for state in range(dfa.n_states):
-            forced = forced_bytes(dfa, state)
-            endings = _endings(dfa, state)
-            if not all(ending.startswith(forced) for ending in endings):
-                return f"{pattern!r}, state {state}: {forced!r} is not forced"
-            if len(endings) > 1 and not _parts_ways(endings, len(forced)):
+            forced, here = forced_bytes(dfa, state), state
+            for byte in forced:
+                if dfa.accept[here] or list(np.flatnonzero(dfa.trans[here] >= 0)) != [byte]:
+                    return f"{pattern!r}, state {state}: {forced!r} is not forced"
+                here = int(dfa.trans[here, byte])
+            if not dfa.accept[here] and np.count_nonzero(dfa.trans[here] >= 0) == 1:
                 return f"{pattern!r}, state {state}: more than {forced!r} is forced"
     return None
-
-
-def _endings(dfa: Dfa, state: int) -> list[bytes]:
-    """Some members from a state: two for every live byte that follows the longest unary path, and the empty one."""
-    found, pending = [], [(state, b"")]
-    for _ in range(400):
-        if not pending:
-            break
-        here, text = pending.pop(0)
-        if dfa.accept[here]:
-            found.append(text)
-        pending += [
-            (int(dfa.trans[here, b]), text + bytes([b])) for b in np.flatnonzero(dfa.trans[here] >= 0)[:3]
-        ]
-    return found
-
-
-def _parts_ways(endings: list[bytes], length: int) -> bool:
-    return any(len(ending) == length for ending in endings) or len({ending[length] for ending in endings}) > 1
 
 
 def _walk(
@@ -380,7 +362,9 @@ def _walk(
     while not constraint.done and len(taken) < 400:
         logits = generator.normal(size=len(vocabulary)).astype(np.float32)
         logits[~constraint.mask()] += 50
-        if len(taken) > 25:
+        if budget is not None:
+            logits[list(vocabulary.eos)] -= 60
+        elif len(taken) > 25:
             logits[list(vocabulary.eos)] += 40
             logits[_leads_out(index, constraint)] += 20
         token, logprob = constrained_sample(logits, constraint, SamplingParams(), [], taken, rng)

@@ -74,7 +74,10 @@ REFUSED_SCHEMAS: tuple[Any, ...] = (
 )
 
 LETTERS = tuple(bytes([byte]) for byte in range(256))
+# Enough tokens that a state allows thousands of them, where masks are made in another way than where it allows few.
+PAIRS = tuple(bytes([first, second]) for first in range(0, 256, 3) for second in range(0, 256, 4))
 VOCABULARIES: dict[str, tuple[tuple[bytes | None, ...], frozenset[int]]] = {
+    "pairs": ((*LETTERS, *PAIRS, None), frozenset({256 + len(PAIRS)})),
     # duplicates, an empty token, a special, padding, two EOS ids (one with bytes), V not a multiple of 32
     "pieces": (
         (
@@ -124,4 +127,5 @@ TOOL_TEXTS: tuple[str, ...] = (
     "</tool_call> then é",
     "a<b and <tool_ and <tool_call>, no header",
     '<tool_call>{"name":"cut","arguments":{"a":[1,{"b":"',
+    "text that ends in <tool_c",
 )

@@ -82,24 +82,18 @@ def _records(
 
 def _print(records: list[Record], chosen: list[catalogue.Mutant], columns: list[str]) -> None:
     names = columns or list(COLUMN_NAMES)
+    cells = {(record.case, record.check): record for record in records}
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1, 0, 0))
     table.add_column("mutant", no_wrap=True)
-    for number in range(1, len(names) + 1):
-        table.add_column(str(number), justify="center")
-    table.add_column("s", justify="right")
+    table.add_column(" ".join(str(number % 10) for number in range(1, len(names) + 1)), no_wrap=True)
+    table.add_column("s", justify="right", no_wrap=True)
     table.add_column("first witness", no_wrap=True, overflow="ellipsis", ratio=1)
-    cells = {(record.case, record.check): record for record in records}
     for mutant in chosen:
-        row = [cells.get((mutant.id, name)) for name in names]
-        marks = [
-            Text("✗", "green") if cell and cell.verdict == "refuted" else Text("·", "dim") for cell in row
-        ]
-        witness = next((f"{cell.check}: {cell.message}" for cell in row if cell and cell.message), "survives")
-        spent = sum(cell.seconds for cell in row if cell)
-        table.add_row(mutant.id, *marks, f"{spent:.1f}", Text(shown(witness)[:160], "dim"))
-    table.caption = "✗ killed by  " + "  ".join(f"{number} {name}" for number, name in enumerate(names, 1))
-    table.caption_justify = "left"
+        table.add_row(*_row(mutant, [cells.get((mutant.id, name)) for name in names]))
     out.print(table)
+    out.print(
+        Text("✗ killed by: " + "  ".join(f"{number} {name}" for number, name in enumerate(names, 1)), "dim")
+    )
     for mutant in chosen:
         if mutant.alone:
             out.print(Text(f"{mutant.id}: {mutant.alone}", "dim"))
@@ -109,6 +103,16 @@ def _print(records: list[Record], chosen: list[catalogue.Mutant], columns: list[
             "dim",
         )
     )
+
+
+def _row(mutant: catalogue.Mutant, row: list[Record | None]) -> tuple[Text, Text, Text, Text]:
+    marks = Text()
+    for cell in row:
+        killed = cell is not None and cell.verdict == "refuted"
+        marks.append("✗ " if killed else "· ", "green" if killed else "dim")
+    witness = next((f"{cell.check}: {cell.message}" for cell in row if cell and cell.message), "survives")
+    spent = sum(cell.seconds for cell in row if cell)
+    return Text(mutant.id), marks, Text(f"{spent:.1f}"), Text(shown(witness)[:160], "dim")
 
 
 def _known(columns: list[str]) -> list[str]:

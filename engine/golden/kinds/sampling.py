@@ -34,6 +34,11 @@ SETTINGS: tuple[tuple[str, str, dict[str, float]], ...] = (
     ("top-k", "the three greatest; equal logits by lower id", {"top_k": 3}),
     ("top-k-one", "one is left whatever the draw", {"top_k": 1}),
     ("top-p", "the shortest head that reaches 0.6", {"top_p": 0.6}),
+    (
+        "top-p-hot",
+        "a flat distribution, where reaching 0.5 takes several",
+        {"temperature": 4.0, "top_p": 0.5},
+    ),
     ("min-p", "nothing under a third of the greatest", {"min_p": 0.34}),
     (
         "all-filters",
@@ -49,6 +54,7 @@ SETTINGS: tuple[tuple[str, str, dict[str, float]], ...] = (
         {"temperature": 0.0, "repetition_penalty": 2.0, "presence_penalty": 0.5, "frequency_penalty": 0.5},
     ),
 )
+SEEDS = 5
 PROMPT = (2, 5, 0)
 OUTPUT = (8, 8, 1, 3)
 
@@ -56,8 +62,10 @@ OUTPUT = (8, 8, 1, 3)
 def files() -> list[Golden]:
     """PCG32 streams, and draws."""
     streams = [_stream(seed, sequence) for seed, sequence in STREAMS]
-    drawn = [_draw(*setting, seed) for setting in SETTINGS for seed in range(3)]
+    drawn = [_draw(*setting, seed) for setting in SETTINGS for seed in range(SEEDS)]
     extreme = [_extreme(name, values) for name, values in _extremes().items()]
+    ties = "all equal at temperature 0: the lowest allowed id"
+    extreme.append(_case("greedy-ties", ties, {"temperature": 0.0}, 1, [0.0] * len(VOCABULARY.tokens)))
     inputs = digest(
         repr((STREAMS, PATTERN, VOCABULARY.digest(), LOGITS, SETTINGS, PROMPT, OUTPUT, PUBLISHED))
     )
