@@ -25,7 +25,8 @@ import re
 import string
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -250,7 +251,7 @@ class Stepper:
 
     def ahead(self, term: int, pending: bytes) -> tuple[tuple[bytes, bytes, int], ...]:
         """The completions of the pending bytes: runs, each from a first to a last one, with the term after them."""
-        low, end = (bisect_left(range(0x110000), data, key=encoded) for data in (pending, pending + b"\xff"))
+        low, end = first(pending), first(pending + b"\xff")
         edges = sorted({low, end, *[cut for cut in self.cuts if low < cut < end]})
         runs: list[tuple[int, int, int]] = []
         for start, stop in pairwise(edges):
@@ -272,13 +273,19 @@ def encoded(code: int) -> bytes:
     return chr(code).encode("utf-8", "surrogatepass")
 
 
+@cache
+def first(data: bytes) -> int:
+    """The first code point whose bytes do not come before the data."""
+    return bisect_left(range(0x110000), data, key=encoded)
+
+
 def plain(document: Any) -> bool:
-    """Whether all of it is objects, lists, texts and integers: then nothing but 1 equals 1."""
+    """Whether all of it is objects with text keys, lists, texts and integers: then nothing but 1 equals 1."""
     found = [document]
     for value in found:
-        if type(value) in (dict, list):
-            found.extend([*value, *value.values()] if type(value) is dict else value)
-    return all(type(value) in (dict, list, str, int) for value in found)
+        found += value if type(value) is list else value.values() if type(value) is dict else ()
+    keys = {type(key) for value in found if type(value) is dict for key in value}
+    return keys <= {str} and {type(value) for value in found} <= {dict, list, str, int}
 
 
 def shape(document: Any) -> None:
@@ -376,18 +383,25 @@ def numbering(document: dict[str, Any]) -> None:
 
 def check(document: Any) -> list[str]:
     """The flaws of a certificate, one at most for each part; none when it proves its claim."""
-    flaws: list[str] = []
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), DEPTH))
-    for part in (shape, equivalence, liveness, minimality, numbering):
-        try:
-            part(document)
-        except Flaw as flaw:
-            flaws.append(str(flaw))
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-            flaws.append(f"{part.__name__}: malformed ({error})")
-        if part is shape and flaws:
-            break
-    return flaws
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, DEPTH))
+    try:
+        flaws = checked(shape, document)
+        parts = () if flaws else (equivalence, liveness, minimality, numbering)
+        return flaws + [flaw for part in parts for flaw in checked(part, document)]
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def checked(part: Callable[[Any], None], document: Any) -> list[str]:
+    """The flaw that one part of the check finds, if any; what it cannot even read is malformed."""
+    try:
+        part(document)
+    except Flaw as flaw:
+        return [str(flaw)]
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        return [f"{part.__name__}: malformed ({error})"]
+    return []
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class OracleLimit(OracleError):  # noqa: N818 (a bound, not an error)
 class Terms:
     """An arena of similarity-normalised terms; `effort` bounds the work spent on building and deriving them."""
 
-    def __init__(self, effort: int = 8_000_000) -> None:
+    def __init__(self, effort: int = 12_000_000) -> None:
         """Start with the two constants, `none` and `empty`."""
         self.effort = effort
         self.nodes: list[Node] = [("none", ()), ("empty", ())]
@@ -70,8 +70,8 @@ class Terms:
         for member in members:
             kind, numbers = self.nodes[member]
             flat.update(numbers if kind == "either" else (member,))
+            self._spend(len(numbers) if kind == "either" else 1)
         flat.discard(NONE)
-        self._spend(len(flat))
         if len(flat) < 2:
             return flat.pop() if flat else NONE
         return self._number(("either", tuple(sorted(flat))), any(self.nullable[member] for member in flat))
