@@ -1,50 +1,13 @@
-"""Answers as a model writes them, each an edge of the call markup, for the parser's tests and goldens."""
+"""Answers as a model may write them (fixtures/tool_texts.json), by id."""
+
+import json
+
+from fixtures import ROOT
 
 CALL = '<tool_call>{"name":"get_weather","arguments":{"city":"Paris"}}</tool_call>'
 PING = '<tool_call>{"name":"ping","arguments":{}}</tool_call>'
 
 TEXTS: dict[str, str] = {
-    "hand-example": "Sure." + CALL,
-    "no-call": "Nothing to call here.",
-    "empty": "",
-    "less-than": "a<b and b<tool and <<tool_call",
-    "trailing-opener-part": "see <tool",
-    "opener-without-header": "<tool_call>hello",
-    "opener-mentioned": "Write `<tool_call>` before the JSON. Done.",
-    "two-openers": "<tool_call><tool_call>" + CALL[11:],
-    "mention-then-call": "`<tool_call>` it is: " + CALL,
-    "parallel": CALL + "\n" + PING,
-    "parallel-no-newline": PING + PING,
-    "parallel-two-newlines": PING + "\n\n" + PING,
-    "parallel-spaced": PING + " " + PING,
-    "trailing-newline": PING + "\n",
-    "newline-then-mention": PING + "\n<tool_call>no",
-    "newline-then-text": PING + "\nThat was it.",
-    "text-after-call": "a " + PING + " b",
-    "empty-arguments": PING,
-    "nested-braces": '<tool_call>{"name":"f","arguments":{"l":[{"k":{"m":{}}},{}],"z":1}}</tool_call>',
-    "braces-in-string": '<tool_call>{"name":"log","arguments":{"m":"} a ] \\" { b"}}</tool_call>',
-    "backslash-before-quote": '<tool_call>{"name":"log","arguments":{"m":"\\\\","n":"\\\\\\""}}</tool_call>',
-    "closer-in-string": '<tool_call>{"name":"f","arguments":{"q":"what is }</tool_call> for"}}</tool_call>',
-    "opener-in-string": '<tool_call>{"name":"f","arguments":{"q":"<tool_call>{\\"name\\":"}}</tool_call>',
-    "unicode-escapes": '<tool_call>{"name":"f","arguments":{"q":"\\u00e9\\ud83d\\ude00\\u007d"}}</tool_call>',
-    "non-ascii": 'Für dich: <tool_call>{"name":"f","arguments":{"q":"São 猫 🐈 }"}}</tool_call>é',
-    "numbers": '<tool_call>{"name":"f","arguments":{"v":108.2,"w":30,"x":-1.5e-05}}</tool_call>',
-    "unfinished-arguments": 'ok <tool_call>{"name":"f","arguments":{"q":"Bos',
-    "unfinished-escape": '<tool_call>{"name":"f","arguments":{"q":"Bos\\',
-    "unfinished-header": '<tool_call>{"name":"f","argum',
-    "unfinished-closer": '<tool_call>{"name":"f","arguments":{}}</tool_',
-    "value-not-object": '<tool_call>{"name":"f","arguments":null}</tool_call>!',
-    "value-missing": '<tool_call>{"name":"f","arguments":}</tool_call>!',
-    "value-array": '<tool_call>{"name":"f","arguments":[{"a":1},"}"]}</tool_call>',
-    "broken-closer": '<tool_call>{"name":"f","arguments":{}} </tool_call> x',
-    "closer-missing": '<tool_call>{"name":"f","arguments":{}}' + PING,
-    "extra-member": '<tool_call>{"name":"f","arguments":{},"id":"x"}</tool_call>',
-    "name-too-long": '<tool_call>{"name":"' + "n" * 65 + '","arguments":{}}</tool_call>',
-    "name-longest": '<tool_call>{"name":"' + "n" * 64 + '","arguments":{}}</tool_call>',
-    "name-empty": '<tool_call>{"name":"","arguments":{}}</tool_call>',
-    "name-strange": '<tool_call>{"name":"a b","arguments":{}}</tool_call>' + PING,
-    "opener-in-name": '<tool_call>{"name":"' + PING,
-    "upper-case-opener": "<TOOL_CALL>" + PING[11:],
-    "four-calls": "\n".join([CALL, PING, CALL, PING]),
+    entry["id"]: entry["text"]
+    for entry in json.loads((ROOT / "tool_texts.json").read_text(encoding="utf-8"))["texts"]
 }
