@@ -97,7 +97,7 @@ def z3() -> Witness:
     found = z3_schemas.json_object_equals(2, json_object_regex(2), timeout_ms=Z3_MS)
     if found.verdict == "differ":
         return f"json_object 2: differs on {found.witness!r}"
-    for pattern, dialect in LANGUAGES[:16]:
+    for pattern, dialect in LANGUAGES[:17]:
         found = z3_languages.automaton_equals(
             pattern, dialect, *_plain(regex_to_dfa(pattern, dialect)), timeout_ms=Z3_MS
         )
@@ -540,6 +540,8 @@ def _hand_tools() -> Iterator[tuple[str, Any, Any]]:
     delta = '{"tool_calls":[{"index":0,"function":{"arguments":"x"}}]}'
     yield "a fragment's delta", delta_json(Arguments(0, "x")), delta
     named = grammar(_request('{"type":"function","function":{"name":"ping"}}'))
+    outside = TOOLS.replace('"type":"string"', '"type":"string","pattern":"a"') % ('"auto"', "")
+    yield "a keyword outside the subset is accepted", _is_accepted(parse_tool_request, outside), False
     yield (
         "a named choice",
         named and named.pattern,

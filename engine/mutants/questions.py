@@ -8,6 +8,7 @@ LANGUAGES: tuple[tuple[str, str], ...] = (
     (r"ab?", "bytes"),
     (r"", "bytes"),
     (r"[\x00-\xff]*", "bytes"),
+    (r"[^ab]*", "bytes"),
     (r"a*(?:b|c)*", "bytes"),
     (r"(?:ab|ba){2,3}c{2}", "bytes"),
     (r"a{0,3}b{2,}c{1}", "bytes"),
