@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from properties.automata_and_vocabularies import after, dfas, ids, least_tokens, naive_allowed, vocabularies
 from reference.bitmasks import pack
+from reference.budget import budget_masks_of
 from reference.compile import regex_to_dfa
 from reference.constraint import Constraint, apply_mask
 from reference.dfa import Dfa
@@ -135,6 +136,12 @@ def test_a_budgeted_mask_allows_exactly_what_can_still_be_finished(
         goal = after(dfa, 0, vocabulary.tokens[token] or b"")
         expected |= {token} if least_tokens(dfa, vocabulary, goal, budget - 1) is not None else set()
     assert ids(Constraint(index, budget=budget).mask()) == expected
+
+
+def test_with_no_token_left_not_even_the_end_is_allowed() -> None:
+    index = TokenIndex(regex_to_dfa("a*"), HAND)
+    masks = budget_masks_of(index)
+    assert [ids(masks.mask(index, 0, remaining)) for remaining in (0, 1, 2)] == [set(), {3}, {0, 3}]
 
 
 def test_a_budget_below_the_least_is_refused_with_that_number() -> None:

@@ -221,6 +221,14 @@ def test_a_draw_is_the_first_id_whose_running_sum_passes_u(
     assert token in ids
 
 
+def test_a_running_sum_that_equals_u_is_not_past_it() -> None:
+    """u = 0 does not draw a first token of weight 0, and u = 1/2 draws the second of two equal ones."""
+    zero, half = Pcg32.at(0, 1), Pcg32.at(1 << 58 | 1 << 40, 1)
+    assert sample([-INFINITY, 0.0], all_of(2), SamplingParams(), [], [], zero)[0] == 1
+    assert sample([0.0, 0.0], all_of(2), SamplingParams(), [], [], half)[0] == 1
+    assert (Pcg32.at(0, 1).uniform(), Pcg32.at(1 << 58 | 1 << 40, 1).uniform()) == (0, 0.5)
+
+
 def test_draws_follow_the_distribution() -> None:
     """Pearson's χ² of 20,000 draws from one stream, far below its 0.001 quantile of 16.3 for 3 degrees of freedom."""
     logits, mask, rng = [0.0, 1, 9, 2, -1], [True, True, False, True, True], Pcg32(42, 54)

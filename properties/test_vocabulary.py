@@ -85,13 +85,9 @@ def test_eos_ids_can_be_given() -> None:
 
 
 def test_the_digest_is_over_the_bytes_that_its_docstring_names() -> None:
-    vocabulary = Vocabulary((b"ab", None, b"", b"\xff"), frozenset({3, 1}), "any name")
-    hashed = (
-        b"maskproof vocabulary 1\n"
-        + struct.pack("<Qiiii", 4, 2, -1, 0, 1)
-        + b"ab\xff"
-        + struct.pack("<II", 1, 3)
-    )
+    vocabulary = Vocabulary((b"ab", None, b"", b"\xff", *[None] * 5), frozenset({8, 1}), "any name")
+    lengths = struct.pack("<Qiiii5i", 9, 2, -1, 0, 1, *[-1] * 5)
+    hashed = b"maskproof vocabulary 1\n" + lengths + b"ab\xff" + struct.pack("<II", 1, 8)
     assert vocabulary.digest() == hashlib.sha256(hashed).hexdigest()
     assert Vocabulary(vocabulary.tokens, vocabulary.eos, "another").digest() == vocabulary.digest()
 

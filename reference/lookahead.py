@@ -105,8 +105,6 @@ def _path(index: TokenIndex, graph: TokenGraph, level: Ints, state: int) -> tupl
     while level[state] > 0:
         before = graph.back.others(state)
         origin = int(before[level[before] == level[state] - 1].min())
-        is_step = index.successors(origin) == state
-        is_step[list(index.vocabulary.eos)] = False
-        tokens.append(int(is_step.argmax()))
+        tokens.append(int((index.successors(origin) == state).argmax()))
         state = origin
     return tuple(reversed(tokens))

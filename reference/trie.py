@@ -127,10 +127,10 @@ def _level_starts(tokens: _Sorted) -> list[Ints]:
 
 
 def _own_ends(tokens: _Sorted, levels: list[Ints]) -> list[Ints]:
-    """Per node the end of the run of tokens whose bytes are exactly the node's prefix."""
+    """Per node the end of the run of tokens whose bytes are exactly its prefix, which sort before what it begins."""
     length, count = tokens.length, len(tokens.length)
     repeated = np.zeros(count, np.bool_)
-    repeated[1:] = (tokens.shared[1:] == length[1:]) & (length[1:] == length[:-1])
+    repeated[1:] = tokens.shared[1:] == length[1:]
     run_starts = np.append(np.flatnonzero(~repeated), count).astype(np.intp)
     run_end = run_starts[np.searchsorted(run_starts, np.arange(count), "right")] if count else run_starts[:0]
     ends = [
