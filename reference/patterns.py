@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from reference.atoms import Cursor, bracket, escape, literal, set_node
 from reference.charsets import NEWLINE, Dialect, complement
-from reference.errors import TooLarge
+from reference.errors import Refused, TooLarge
 from reference.nodes import EMPTY, ByteSet, Node, Repeat, Sequence, Union, sequence, union
 
 __all__ = ["EMPTY", "ByteSet", "Dialect", "Node", "Repeat", "Sequence", "Union", "parse"]
@@ -41,7 +41,7 @@ def parse(
 ) -> Node:
     """The tree of a pattern; raises PatternError with the position, TooLarge over a limit."""
     if dialect not in ("bytes", "unicode"):
-        raise ValueError(f"dialect {dialect!r} is unknown; use 'bytes' or 'unicode'")
+        raise Refused(f"dialect {dialect!r} is unknown; use 'bytes' or 'unicode'")
     if len(pattern) > max_length:
         raise TooLarge(f"pattern: {len(pattern):,} characters are over max_length={max_length:,}; shorten it")
     return _Parser(Cursor(pattern, dialect), max_nesting).tree()
