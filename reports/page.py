@@ -105,7 +105,7 @@ def environment() -> Environment:
 @cache
 def text_file(name: str) -> str:
     """A file of reports/templates."""
-    return files("reports").joinpath("templates", name).read_text(encoding="utf-8")
+    return files("reports.templates").joinpath(name).read_text(encoding="utf-8")
 
 
 def _row_index(table: dict[str, list[Any]], languages: list[str]) -> Row:

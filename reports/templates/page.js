@@ -224,13 +224,15 @@
         h("h3", {}, "Judged"),
         facts([["method", rest_.method], ...Object.entries(rest_.domain || {}).map(([key, content]) => [key, plain(content)]),
           ["seconds", String(index.seconds[row])], ["run", value("run", row)],
-          ["language", index.languages.includes(name) ? h("a", { href: "#language=" + encodeURIComponent(name) }, "its automaton and obligations") : ""],
+          ["language", languageOf(name) ? h("a", { href: "#language=" + encodeURIComponent(languageOf(name)) }, "its automaton and obligations") : ""],
           ["link", h("a", { href: "#finding=" + index.id[row] }, index.id[row])]]),
         rest(detail, ["version"]).length ? folded("More", JSON.stringify(Object.fromEntries(rest(detail, ["version"])), null, 1).split("\n").map(visible).join("\n")) : null,
       ].flat(Infinity).filter(Boolean));
     panel.scrollTop = 0;
   }
 
+  // A case may be a language in some form over some vocabulary: `city/regex@toy`.
+  const languageOf = (name) => [name, name.split("@")[0], name.split(/[/@]/)[0]].find((one) => index.languages.includes(one));
   function copier(text) { const button = h("button", { type: "button", onclick: () => copyText(text, button) }, "Copy"); return button; }
   const closer = () => h("button", { type: "button", id: "close-detail", "aria-label": "Close", onclick: closeFinding }, "✕");
   function closeFinding() { state.open = -1; go(filterHash()); body.focus(); }

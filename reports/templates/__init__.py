@@ -1,0 +1,1 @@
+"""The pages: templates, styles and scripts, read by reports/page.py."""
