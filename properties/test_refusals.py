@@ -126,10 +126,10 @@ def many(count: int, required: int) -> JsonValue:
     return {
         "type": "object",
         "properties": {name: {"type": "null"} for name in names},
-        "required": names[:required],
+        "required": [*names[:required]],
     }
 
-        "required": [*names[:required]],
+
 def looped() -> JsonValue:
     schema: dict[str, JsonValue] = {"type": "array"}
     schema["items"] = schema
