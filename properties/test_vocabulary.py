@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from reference.errors import VocabularyError
 from reference.gguf import read_metadata
 from reference.token_bytes import byte_level_alphabet, from_byte_level, from_sentencepiece
-from reference.vocabulary import Vocabulary, load_vocabulary
+from reference.vocabulary import Vocabulary, _qwen3, load_vocabulary
 
 BYTE_TO_CHARACTER = {byte: character for character, byte in byte_level_alphabet().items()}
 
@@ -410,6 +410,30 @@ def test_qwen3_written_as_a_tokenizer_is_read_back_the_same(tmp_path: Path) -> N
     written(tmp_path / "tokenizer.json", document | {"added_tokens": added})
     written(tmp_path / "config.json", {"vocab_size": 151_936, "eos_token_id": 151_645})
     assert load_vocabulary(str(tmp_path)).digest() == qwen3.digest()
+
+
+def test_qwen3_is_taken_from_the_hub_cache_only_when_it_is_the_right_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken file and another vocabulary are passed over; without any right one the remedy is named."""
+    whole = load_vocabulary("qwen3")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("reference.vocabulary.find_spec", lambda name: None)
+    vocab = {spelled(piece): token for token, piece in enumerate(whole.tokens) if piece is not None}
+    document = {"decoder": {"type": "ByteLevel"}, "model": {"vocab": vocab}}
+    for name, content in (
+        ("Qwen3-A", "{"),
+        ("Qwen3-B", json.dumps(BYTE_LEVEL)),
+        ("Qwen3-C", json.dumps(document)),
+    ):
+        with pytest.raises(
+            VocabularyError, match="pip install dashscope, or give the path of a model's folder"
+        ):
+            _qwen3()
+        snapshot = tmp_path / f"models--Qwen--{name}" / "snapshots" / "1"
+        snapshot.mkdir(parents=True)
+        (snapshot / "tokenizer.json").write_text(content, encoding="utf-8")
+    assert _qwen3() == whole
 
 
 GGUF_TYPES = {"u32": 4, "i32": 5, "string": 8, "array": 9}

@@ -9,6 +9,7 @@ import hashlib
 import os
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -162,13 +163,14 @@ def _qwen3() -> Vocabulary:
     the tokenizer matches before it cuts text into tokens; their text stays writable with base tokens.
     """
     for path in _qwen3_files():
-        tokens, _ = _read_file(path)
-        padded = (*tokens[:QWEN3_BASE], *[None] * (QWEN3_SIZE - QWEN3_BASE))
-        vocabulary = Vocabulary(padded, frozenset({QWEN3_EOS}), "qwen3")
-        if vocabulary.digest() == QWEN3_DIGEST:
-            return vocabulary
+        with suppress(VocabularyError):
+            tokens, _ = _read_file(path)
+            padded = (*tokens[:QWEN3_BASE], *[None] * (QWEN3_SIZE - QWEN3_BASE))
+            vocabulary = Vocabulary(padded, frozenset({QWEN3_EOS}), "qwen3")
+            if vocabulary.digest() == QWEN3_DIGEST:
+                return vocabulary
     raise VocabularyError(
-        "vocabulary qwen3: no Qwen3 model in the hub cache and no dashscope package; "
+        "vocabulary qwen3: no whole Qwen3 tokenizer in the hub cache or the package dashscope; "
         "pip install dashscope, or give the path of a model's folder"
     )
 
