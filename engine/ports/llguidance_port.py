@@ -1,0 +1,135 @@
+"""llguidance as a port: its tokenizer is built from the raw bytes, greedy longest match stands in for the real one.
+
+The mask holds the first token of the canonical tokenization wherever bytes are forced, which the hello declares; the
+`tokenizer` feature uses the engine's own Hugging Face loader, whose tokenization is the real one.
+"""
+
+import os
+import sys
+from typing import Any
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+from speak import Engine, Illegal, Refused, Session, Tokens, channel, cut, serve
+
+PORT = {
+    "name": "llguidance",
+    "about": "llguidance's matcher",
+    "distributions": ["llguidance", "tokenizers", "transformers"],
+}
+
+OUTPUT = channel() if __name__ == "__main__" else None
+if __name__ == "__main__":
+    import llguidance
+    import llguidance.hf
+
+
+class Greedy:
+    """A tokenizer object as the engine's wrapper wants it; encodes by longest match over the tokens' bytes."""
+
+    def __init__(self, tokens: Tokens, eos: int) -> None:
+        """Keep the first id of every byte string."""
+        self.eos_token_id, self.bos_token_id, self.special_token_ids = eos, None, [eos]
+        self.tokens = [token if token is not None else b"" for token in tokens]
+        for special, token in enumerate(tokens):
+            if special == eos or token is None:
+                self.tokens[special] = b"" if special != eos else b"<|eos|>"
+        self.first: dict[bytes, int] = {}
+        for number, token in enumerate(tokens):
+            if token and number != eos:
+                self.first.setdefault(token, number)
+        self.longest = max(map(len, self.first), default=1)
+
+    def __call__(self, text: bytes | str) -> list[int]:
+        """Longest match from the left; bytes that no token has are left out."""
+        data, found, at = text.encode() if isinstance(text, str) else bytes(text), [], 0
+        while at < len(data):
+            for length in range(min(self.longest, len(data) - at), 0, -1):
+                if (token := self.first.get(data[at : at + length])) is not None:
+                    found.append(token)
+                    at += length
+                    break
+            else:
+                at += 1
+        return found
+
+
+class Matching(Session):
+    """An LLMatcher; every advance is tried on a copy, since a refused token breaks a matcher for good."""
+
+    def __init__(self, engine: "LLGuidance", matcher: Any) -> None:
+        """Stand where the matcher stands."""
+        self.engine, self.matcher, self.done = engine, matcher, False
+
+    def mask(self) -> bytes:
+        """The bitmask as the engine computes it."""
+        return cut(self.matcher.compute_bitmask(), self.engine.size)
+
+    def is_complete(self) -> bool:
+        """is_accepting."""
+        return bool(self.done or self.matcher.is_accepting())
+
+    def advance(self, token: int) -> None:
+        """consume_token on a copy that replaces the matcher when it holds."""
+        trial = self.matcher.deep_copy()
+        if self.matcher.is_stopped() or not trial.consume_token(token):
+            raise Illegal(f"consume_token({token}) is false")
+        self.matcher, self.done = trial, token in self.engine.eos
+
+    def fork(self) -> Session:
+        """deep_copy."""
+        copy = Matching(self.engine, self.matcher.deep_copy())
+        copy.done = self.done
+        return copy
+
+    def rollback(self, count: int) -> None:
+        """The engine's own rollback."""
+        if not self.matcher.rollback(count):
+            raise Refused(f"rollback({count}) is false: {self.matcher.get_error()[:200]}")
+        self.done = self.done and count == 0
+
+
+class LLGuidance(Engine):
+    """Matchers over one tokenizer."""
+
+    name, distribution = "llguidance", "llguidance"
+    kinds = ("regex.unicode", "json_schema", "lark")
+    features = ("fork", "rollback", "tokenizer")
+    policies = {"mask": "forced-first-token", "after_eos": "eos"}  # noqa: RUF012 (read by the loop, never changed)
+    notes = "json_schema: whitespace_flexible false; regex: Rust syntax, Unicode \\d \\w \\s"
+
+    def vocabulary(self, tokens: Tokens, eos: list[int], tokenizer: str | None) -> None:
+        """LLTokenizer over raw bytes, or the engine's Hugging Face loader."""
+        if not eos:
+            raise Refused("the engine needs an EOS id")
+        self.size, self.eos = len(tokens), frozenset(eos)
+        if tokenizer is None:
+            wrapper = llguidance.TokenizerWrapper(Greedy(tokens, eos[0]))
+            more = {"eos_token": eos if len(eos) > 1 else eos[0]}
+            self.tokenizer = llguidance.LLTokenizer(wrapper, n_vocab=len(tokens), **more)
+        else:
+            from transformers import PreTrainedTokenizerFast
+
+            loaded = PreTrainedTokenizerFast(tokenizer_file=tokenizer)
+            self.tokenizer = llguidance.hf.from_tokenizer(loaded, n_vocab=len(tokens), eos_token=eos[0])
+
+    def compile(self, kind: str, source: str, options: dict[str, Any]) -> Any:
+        """A matcher that is not in error."""
+        make = llguidance.LLMatcher
+        if kind == "regex.unicode":
+            grammar = make.grammar_from_regex(source)
+        elif kind == "json_schema":
+            grammar = make.grammar_from_json_schema(source, overrides={"whitespace_flexible": False})
+        else:
+            grammar = make.grammar_from_lark(source)
+        matcher = make(self.tokenizer, grammar, log_level=0)
+        if matcher.is_error():
+            raise Refused(matcher.get_error().split("<state>")[0][:400])
+        return matcher
+
+    def open(self, grammar: Any) -> Session:
+        """A copy of the compiled matcher."""
+        return Matching(self, grammar.deep_copy())
+
+
+if __name__ == "__main__":
+    serve(LLGuidance(), OUTPUT)
