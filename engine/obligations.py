@@ -153,12 +153,14 @@ def never_stuck(subject: Subject) -> Outcome:
 def instances_agree(subject: Subject) -> Outcome:
     """Sampled members parse and validate; sampled valid instances, written compactly, are members."""
     language, settings = subject.language, subject.settings
-    schema = {"type": "object"} if language.kind == "json_object" else loads(language.source)
     texts = list(members(subject.dfa, settings.samples, settings.seed))
-    problems = [f"{text!r}: {told}" for text in texts if (told := instances.check_text(schema, text))]
-    valid: list[bytes] = []
-    if language.kind == "schema":
+    if language.kind == "json_object":
+        depth, valid = int(language.source), list[bytes]()
+        problems = [f"{text!r}: {told}" for text in texts if (told := instances.check_object_text(depth, text))]
+    else:
+        schema = loads(language.source)
         valid = instances.valid_instances(schema, settings.samples, settings.seed)
+        problems = [f"{text!r}: {told}" for text in texts if (told := instances.check_text(schema, text))]
         problems += [f"{text!r} is valid and not a member" for text in valid if not subject.dfa.matches(text)]
     domain = {"members": len(texts), "instances": len(valid), "seed": str(settings.seed)}
     told = _listed("json.loads and jsonschema", domain, problems, "incomplete")
