@@ -3,16 +3,33 @@
 Nothing here imports the reference or the engine: the files that use it also run from a copy of oracles/ alone.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from oracles.pattern_reader import Dialect
 
+CHANCES = float(os.environ.get("ORACLE_CHANCES", "1"))
 Automaton = tuple[list[int], list[list[int]]]
 
+PIECES_OF_PATTERNS = (
+    *"ab01,-^$.|*+?(){}[]é",
+    "{2}",
+    "{1,}",
+    "{0,2}",
+    "(?:",
+    "\\",
+    r"\d",
+    r"\x",
+    "\\u",
+    "41",
+    "00e9",
+    "[^",
+)
 EDGE_BYTES = (0x00, 0x0A, 0x20, 0x30, 0x61, 0x62, 0x7F, 0x80, 0xA9, 0xBF, 0xC3, 0xE6, 0xF4, 0xFF)
 CHARACTERS = (
     "a",
@@ -77,6 +94,16 @@ class Written:
             return re.fullmatch(self.python, data.decode("utf-8"), re.ASCII) is not None
         except UnicodeDecodeError:
             return False
+
+
+def chances(count: int) -> settings:
+    """Settings with so many examples, or the share of them that the environment asks for."""
+    return settings(max_examples=max(3, round(count * CHANCES)), deadline=None)
+
+
+def texts() -> st.SearchStrategy[str]:
+    """Any text over the characters that mean something in patterns: mostly not a pattern at all."""
+    return st.lists(st.sampled_from(PIECES_OF_PATTERNS), max_size=7).map("".join)
 
 
 def patterns(dialect: Dialect) -> st.SearchStrategy[Written]:

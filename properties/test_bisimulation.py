@@ -3,14 +3,14 @@
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from oracles.bisimulation import difference, is_bisimilar, shortest
 from oracles.canonical import canonical
 from oracles.derivatives import automaton
 from oracles.errors import OracleError
 from oracles.tables import checked
-from properties.oracle_subjects import automata, spoilt_automata, wrong_automata
+from properties.oracle_subjects import automata, chances, spoilt_automata, wrong_automata
 
 SHORT = [bytes(word) for length in range(8) for word in product((0x00, 0x61, 0xFF), repeat=length)]
 WORDS = canonical(*automaton("(cat|car|dog)s?"))
@@ -26,7 +26,7 @@ def accepts(automaton_, data: bytes) -> bool:
     return state in automaton_[0]
 
 
-@settings(max_examples=120, deadline=None)
+@chances(120)
 @given(automata(3), automata(3))
 def test_the_difference_is_the_first_string_on_which_they_disagree(one, other):
     """difference(A, B) = min {w : w ∈ L(A) ⇎ w ∈ L(B)}, shorter first, then by bytes.
@@ -37,7 +37,7 @@ def test_the_difference_is_the_first_string_on_which_they_disagree(one, other):
     assert difference(*one, *other) == first
 
 
-@settings(max_examples=80, deadline=None)
+@chances(80)
 @given(automata(5), automata(5))
 def test_union_find_and_the_breadth_first_search_agree(one, other):
     """No string tells the two apart ⇔ merging what must be equal meets no contradiction."""
@@ -45,7 +45,7 @@ def test_union_find_and_the_breadth_first_search_agree(one, other):
     assert is_bisimilar(left, right) == (shortest(left, right) is None)
 
 
-@settings(max_examples=60, deadline=None)
+@chances(60)
 @given(automata(5))
 def test_an_automaton_equals_itself(one):
     assert difference(*one, *one) is None

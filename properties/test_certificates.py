@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import check_certificate
@@ -17,8 +17,9 @@ from oracles.certificates import make_certificate
 from oracles.check_certificate import check, main
 from oracles.derivatives import automaton
 from oracles.errors import OracleError
-from oracles.pattern_reader import PatternRefused
-from properties.oracle_subjects import patterns, spoilt_automata, wrong_automata
+from oracles.pattern_reader import PatternRefused, read
+from oracles.terms import Terms
+from properties.oracle_subjects import chances, patterns, spoilt_automata, texts, wrong_automata
 
 SUBJECTS = [
     ("(cat|car|dog)s?", "bytes"),
@@ -45,7 +46,7 @@ def test_a_true_claim_passes_also_after_a_trip_through_json(document):
     assert check(json.loads(json.dumps(document))) == []
 
 
-@settings(max_examples=60, deadline=None)
+@chances(60)
 @given(st.sampled_from(["bytes", "unicode"]).flatmap(lambda name: st.tuples(patterns(name), st.just(name))))
 def test_the_certificate_of_every_pattern_passes(question):
     """The checker's reader, terms and steps are not the maker's: they must agree on every pattern of either dialect."""
@@ -55,6 +56,20 @@ def test_the_certificate_of_every_pattern_passes(question):
     except PatternRefused:
         return
     assert check(document) == []
+
+
+@chances(300)
+@given(texts(), st.sampled_from(["bytes", "unicode"]))
+def test_the_checker_s_reader_refuses_what_the_oracle_s_refuses_and_nothing_else(text, dialect):
+    terms = check_certificate.Terms()
+    reader = check_certificate.Reader(terms, text, dialect)
+    try:
+        read(text, dialect, Terms())
+    except PatternRefused:
+        with pytest.raises(check_certificate.Flaw):
+            reader.union()
+    else:
+        assert reader.union() < len(terms.nodes)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=IDS)
@@ -128,7 +143,7 @@ def changed(value: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from(others).map(copy.deepcopy)
 
 
-@settings(max_examples=600, deadline=None)
+@chances(600)
 @given(tampered())
 def test_a_tampered_certificate_is_refused_or_still_proves_what_is_true(question):
     """check(d') = [] ⇒ d' claims the canonical automaton of its pattern.

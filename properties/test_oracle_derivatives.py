@@ -4,7 +4,7 @@ import time
 from itertools import pairwise, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.bisimulation import difference
@@ -13,7 +13,7 @@ from oracles.derivatives import automaton, begun, is_member, is_viable
 from oracles.errors import OracleError
 from oracles.pattern_reader import Dialect, PatternRefused
 from oracles.terms import OracleLimit
-from properties.oracle_subjects import Written, automata, patterns, strings
+from properties.oracle_subjects import Written, automata, chances, patterns, strings
 
 DIALECTS: list[Dialect] = ["bytes", "unicode"]
 
@@ -41,7 +41,7 @@ def walk(table: list[list[int]], data: bytes) -> int:
     return state
 
 
-@settings(max_examples=150, deadline=None)
+@chances(150)
 @given(questions())
 def test_membership_is_what_python_s_re_says(question):
     """data ∈ L(pattern) ⇔ re.fullmatch(pattern, data)."""
@@ -50,7 +50,7 @@ def test_membership_is_what_python_s_re_says(question):
         assert has_member(written.text, item, dialect) == written.matches(item, dialect), item
 
 
-@settings(max_examples=100, deadline=None)
+@chances(100)
 @given(questions())
 def test_the_automaton_accepts_the_members_and_lives_on_the_viable_prefixes(question):
     """δ*(0, data) accepts ⇔ data ∈ L; δ*(0, data) is not dead ⇔ data is a viable prefix."""
@@ -64,7 +64,7 @@ def test_the_automaton_accepts_the_members_and_lives_on_the_viable_prefixes(ques
         assert (walk(table, item) >= 0) == is_viable(written.text, item, dialect)
 
 
-@settings(max_examples=60, deadline=None)
+@chances(60)
 @given(st.sampled_from(DIALECTS).flatmap(lambda dialect: st.tuples(patterns(dialect), st.just(dialect))))
 def test_every_state_of_the_automaton_leads_to_acceptance(question):
     """A term is dead only when it is `none`: no live state is left that never accepts."""
@@ -79,7 +79,7 @@ def test_every_state_of_the_automaton_leads_to_acceptance(question):
     assert reaching == set(range(len(table)))
 
 
-@settings(max_examples=40, deadline=None)
+@chances(40)
 @given(patterns("unicode"))
 def test_no_automaton_of_dialect_unicode_takes_bytes_that_are_no_utf8(written):
     """L ⊆ (.|newline)*, whose automaton is that of all UTF-8: adding L to it changes nothing."""
@@ -187,7 +187,7 @@ def test_equal_languages_written_differently_have_one_canonical_table(one, other
     assert canonical(*automaton(one, dialect)) == canonical(*automaton(other, dialect))
 
 
-@settings(max_examples=150, deadline=None)
+@chances(150)
 @given(automata())
 def test_the_canonical_automaton_has_the_same_language_and_is_its_own_canonical_one(given_automaton):
     """L(canonical(A)) = L(A), and canonical(canonical(A)) = canonical(A)."""
