@@ -1,4 +1,4 @@
-"""The phases of the procedural decoder: one of several texts over a trie, or a value of a type over its small automaton.
+"""The phases of the procedural decoder: one of several texts over a trie, or a value over its small automaton.
 
 A phase ends with the fixed text that follows it, which makes its language prefix-free: where a phase is whole, it ends.
 It also lets a token close a value and write some of the structure after it, as models like to do (`"}}` is one token):
@@ -77,7 +77,7 @@ class Texts:
         """The way down while there is one way only."""
         way = bytearray()
         while len(self._children[state]) == 1:
-            (byte, state), = self._children[state].items()
+            ((byte, state),) = self._children[state].items()
             way.append(byte)
         return bytes(way)
 

@@ -55,7 +55,9 @@ class Procedural:
         """The packed mask of the phase."""
         mask = self._phase(position).bitmask(position[2])
         if not mask.any():
-            raise BadInput("calls: this vocabulary has no token that goes on here; use one with all single bytes")
+            raise BadInput(
+                "calls: this vocabulary has no token that goes on here; use one with all single bytes"
+            )
         return mask
 
     def advance(self, position: Place, token: int) -> Place:

@@ -45,13 +45,14 @@ def greedy(masked: torch.Tensor) -> torch.Tensor:
 
 
 def draw(masked: torch.Tensor, temperature: float, uniforms: list[float]) -> torch.Tensor:
-    """One id a row by its probability: the first whose cumulative float64 probability exceeds the row's uniform."""
-    probabilities = torch.softmax(masked.double() / temperature, dim=1)
-    places = torch.tensor(uniforms, dtype=torch.float64, device=masked.device)[:, None]
-    drawn = torch.searchsorted(probabilities.cumsum(dim=1), places, right=True)[:, 0]
-    ids = torch.arange(masked.shape[1], device=masked.device)
-    last = torch.where(probabilities > 0, ids, -1).max(dim=1).values
-    return torch.minimum(drawn, last)
+    """One id a row: the first whose running sum of exp((L − max L) / T) exceeds the row's uniform times the whole sum.
+
+    Sums are float64 and run over ids ascending, as SPEC §6 has it; a forbidden id has weight 0 and is never the first.
+    """
+    scores = masked.double()
+    sums = torch.exp((scores - scores.max(dim=1, keepdim=True).values) / temperature).cumsum(dim=1)
+    places = torch.tensor(uniforms, dtype=torch.float64, device=masked.device)[:, None] * sums[:, -1:]
+    return torch.searchsorted(sums, places, right=True)[:, 0]
 
 
 @cache
