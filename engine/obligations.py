@@ -156,15 +156,17 @@ def instances_agree(subject: Subject) -> Outcome:
     texts = list(members(subject.dfa, settings.samples, settings.seed))
     if language.kind == "json_object":
         depth, valid = int(language.source), list[bytes]()
-        problems = [f"{text!r}: {told}" for text in texts if (told := instances.check_object_text(depth, text))]
+        problems = [
+            f"{text!r}: {told}" for text in texts if (told := instances.check_object_text(depth, text))
+        ]
     else:
         schema = loads(language.source)
         valid = instances.valid_instances(schema, settings.samples, settings.seed)
         problems = [f"{text!r}: {told}" for text in texts if (told := instances.check_text(schema, text))]
         problems += [f"{text!r} is valid and not a member" for text in valid if not subject.dfa.matches(text)]
     domain = {"members": len(texts), "instances": len(valid), "seed": str(settings.seed)}
-    told = _listed("json.loads and jsonschema", domain, problems, "incomplete")
-    return told if problems else Outcome("tested", told.method, domain)
+    outcome = _listed("json.loads and jsonschema", domain, problems, "incomplete")
+    return outcome if problems else Outcome("tested", outcome.method, domain)
 
 
 OBLIGATIONS: tuple[Obligation, ...] = (

@@ -30,7 +30,11 @@ def command(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[st
 
 def verdicts(subject: Subject) -> dict[str, str]:
     """The verdict of every obligation."""
-    return {obligation.name: obligation.judge(subject).verdict for obligation in OBLIGATIONS if "pattern" in obligation.kinds}
+    return {
+        obligation.name: obligation.judge(subject).verdict
+        for obligation in OBLIGATIONS
+        if "pattern" in obligation.kinds
+    }
 
 
 def test_the_suite_has_thirteen_languages_of_json_values_and_eight_patterns() -> None:
@@ -76,7 +80,11 @@ def test_one_wrong_bit_of_one_mask_is_refuted_with_its_path_and_token() -> None:
     index = TokenIndex(subject.dfa, subject.vocabulary)
     index.mask = lambda state: row if state == 3 else subject.__class__.index.func(subject).mask(state)  # type: ignore[method-assign, attr-defined]
     subject.index = index
-    found = {obligation.name: obligation.judge(subject) for obligation in OBLIGATIONS if obligation.name == "masks-exact"}
+    found = {
+        obligation.name: obligation.judge(subject)
+        for obligation in OBLIGATIONS
+        if obligation.name == "masks-exact"
+    }
     outcome = found["masks-exact"]
     assert (outcome.verdict, outcome.kind) == ("refuted", "unsound")
     assert outcome.witness == {"hex": b"ca".hex(), "token": {"id": 0, "hex": "20"}}

@@ -1,7 +1,7 @@
 """What the reference declines: each error is one line that names the place, the value and the remedy."""
 
 
-class Refused(ValueError):
+class Refused(ValueError):  # noqa: N818 (the word of the verdicts)
     """Input that the reference declines before it does any work on it."""
 
 
@@ -15,7 +15,7 @@ class PatternError(Refused):
         self.position = position
 
 
-class EmptyLanguage(PatternError):
+class EmptyLanguage(PatternError):  # noqa: N818 (the word of SPEC)
     """A pattern that no string matches: a request under it could never finish."""
 
 
@@ -46,4 +46,4 @@ class VocabularyError(Refused):
 
 
 class MaskError(Refused):
-    """A question about masks that has no answer: a state out of range, a token that is not allowed, an all-false mask."""
+    """A question about masks with no answer: a state out of range, a token that is not allowed, an all-false mask."""

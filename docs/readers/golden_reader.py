@@ -25,14 +25,20 @@ def main(folder, vocabulary_file=None):
         counts["files"], vocabulary = counts["files"] + 1, None
         for case in document["cases"]:
             counts["cases"] += 1
-            assert all(flag in document["flags"] for flag in case["flags"]), f"{path}: {case['id']}: unknown flag"
+            assert all(flag in document["flags"] for flag in case["flags"]), (
+                f"{path}: {case['id']}: unknown flag"
+            )
             if case.get("kind") == "vocabulary":
                 vocabulary = case
                 if "tokens" in case:
                     assert vocabulary_digest(hexed(case["tokens"]), case["eos"]) == case["digest"], "digest"
                 counts["recomputed" if "tokens" in case else "read"] += 1
             elif "paths" in case:
-                tokens, eos = (hexed(vocabulary["tokens"]), vocabulary["eos"]) if vocabulary and "tokens" in vocabulary else toy(folder)
+                tokens, eos = (
+                    (hexed(vocabulary["tokens"]), vocabulary["eos"])
+                    if vocabulary and "tokens" in vocabulary
+                    else toy(folder)
+                )
                 check_paths(case, tokens, eos)
                 counts["recomputed"] += 1
             elif "words" in case:
@@ -48,6 +54,11 @@ def main(folder, vocabulary_file=None):
 def hexed(tokens):
     """Token bytes by id, None for a special token."""
     return [None if token is None else bytes.fromhex(token) for token in tokens]
+
+
+def own(vocabulary):
+    """The vocabulary that the file brings, if it does."""
+    return (hexed(vocabulary["tokens"]), vocabulary["eos"]) if vocabulary and "tokens" in vocabulary else None
 
 
 def toy(folder):
@@ -127,14 +138,21 @@ def check_states(case, vocabulary, vocabulary_file, folder):
     """The digests over a vocabulary that is not shipped, when there is a file of it."""
     if vocabulary_file is None:
         return "skipped"
-    tokens = [None if text is None else base64.b64decode(text) for text in json.loads(Path(vocabulary_file).read_text())]
+    tokens = [
+        None if text is None else base64.b64decode(text)
+        for text in json.loads(Path(vocabulary_file).read_text())
+    ]
     assert vocabulary_digest(tokens, vocabulary["eos"]) == vocabulary["digest"], "this is another vocabulary"
-    languages = json.loads((Path(folder) / "constrain" / "languages.json").read_text(encoding="utf-8"))["cases"]
+    languages = json.loads((Path(folder) / "constrain" / "languages.json").read_text(encoding="utf-8"))[
+        "cases"
+    ]
     automaton = next(language["automaton"] for language in languages if language["id"] == case["id"])
     for state in case["states"]:
         ids = allowed(automaton, step(automaton, 0, bytes.fromhex(state["path"])), tokens, vocabulary["eos"])
         assert len(ids) == state["count"], f"{case['id']} after {state['path']}: {len(ids)} allowed"
-        assert hashlib.sha256(packed(ids, len(tokens))).hexdigest() == state["sha256"], f"{case['id']}: digest"
+        assert hashlib.sha256(packed(ids, len(tokens))).hexdigest() == state["sha256"], (
+            f"{case['id']}: digest"
+        )
     return "recomputed"
 
 

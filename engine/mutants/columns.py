@@ -38,11 +38,12 @@ from oracles import (
     z3_languages,
     z3_schemas,
 )
+from reference.charsets import Dialect
 from reference.compile import regex_to_dfa
 from reference.constraint import Constraint
 from reference.dfa import Dfa
 from reference.errors import Refused
-from reference.jsontext import dumps, loads
+from reference.jsontext import JsonValue, dumps, loads
 from reference.lookahead import forced_bytes, token_distances
 from reference.masks import TokenIndex
 from reference.pcg32 import Pcg32
@@ -211,7 +212,7 @@ COLUMNS: dict[str, Callable[[], Witness]] = {
 }
 
 
-def _patterns() -> Iterator[tuple[str, str]]:
+def _patterns() -> Iterator[tuple[str, Dialect]]:
     yield from LANGUAGES
     for schema in SCHEMAS:
         yield json_schema_to_regex(schema), "bytes"
@@ -357,7 +358,8 @@ def _forced_property() -> Witness:
 def _walk(
     index: TokenIndex, schema: Any, vocabulary: Vocabulary, rng: Pcg32, number: int, budget: int | None
 ) -> Witness:
-    constraint, text, taken = Constraint(index, budget=budget), b"", []
+    constraint, text = Constraint(index, budget=budget), b""
+    taken: list[int] = []
     generator = np.random.default_rng(number)
     while not constraint.done and len(taken) < 400:
         logits = generator.normal(size=len(vocabulary)).astype(np.float32)
@@ -495,16 +497,16 @@ def _hand_cases() -> Iterator[tuple[str, Any, Any]]:
     ]
     yield "edges", edges, expected
     yield from _hand_masks()
-    pair = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}}
+    pair: JsonValue = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}}
     number = "-?(?:0|[1-9][0-9]*)"
     yield (
         "optional pair",
         json_schema_to_regex(pair),
         rf"\{{(?:\"x\":{number}(?:,\"y\":{number})?|(?:\"y\":{number}|))\}}",
     )
-    bounded = {"type": "array", "items": {"type": "null"}, "maxItems": 2}
+    bounded: JsonValue = {"type": "array", "items": {"type": "null"}, "maxItems": 2}
     yield "at most two", json_schema_to_regex(bounded), r"\[(?:null(?:,null){0,1})?\]"
-    awkward = {"enum": ["2.5", 1.5e-05]}
+    awkward: JsonValue = {"enum": ["2.5", 1.5e-05]}
     yield "enum", json_schema_to_regex(awkward), r"(?:\"2\.5\"|1\.5e\-05)"
     for text, written in (("-0", "0"), ("-0.0", "-0.0"), ("1e16", "1e+16"), (r'"\/\u007f"', '"/\x7f"')):
         yield f"dumps {text}", dumps(loads(text)), written

@@ -1,9 +1,9 @@
 """What the columns ask: small languages, schemas, vocabularies and tool texts, chosen to touch every edge once."""
 
-from typing import Any
+from typing import Any, Literal
 
 # (pattern, dialect): each touches an edge that some pitfall is about.
-LANGUAGES: tuple[tuple[str, str], ...] = (
+LANGUAGES: tuple[tuple[str, Literal["bytes", "unicode"]], ...] = (
     (r"(cat|car|dog)s?", "bytes"),
     (r"ab?", "bytes"),
     (r"", "bytes"),

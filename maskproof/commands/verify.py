@@ -11,8 +11,9 @@ from rich.text import Text
 
 from engine.errors import BadInput
 from engine.results import Record, open_run
+from engine.subject import Settings
 from engine.suite import Language, from_schema_file, pattern_language, select
-from engine.verify import Settings, obligation_names, summary, verify
+from engine.verify import obligation_names, summary, verify
 from maskproof.terminal import COLOURS, out, print_json, progress_bar, shown
 
 MARKS = {

@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import json
 import re
-from typing import Any
+from typing import Any, Literal
 
 from engine.golden.agreement import agreed
 from engine.golden.automata import as_case
@@ -18,6 +18,8 @@ from engine.golden.masks import packed
 from engine.golden.pitfalls import flags_of
 from fixtures import ROOT
 from oracles import canonical, derivatives, token_masks
+
+Dialect = Literal["bytes", "unicode"]
 
 PATHS = 2
 LONGEST = 24
@@ -48,7 +50,7 @@ def files() -> list[Golden]:
     ]
 
 
-def _patterns(document: dict[str, Any]) -> list[tuple[str, str, str, str, list[str]]]:
+def _patterns(document: dict[str, Any]) -> list[tuple[str, str, Dialect, str, list[str]]]:
     own = [
         (entry["id"], entry["pattern"], entry["dialect"], entry["why"], entry["guards"])
         for entry in document["languages"]
@@ -60,7 +62,7 @@ def _patterns(document: dict[str, Any]) -> list[tuple[str, str, str, str, list[s
 def _case(
     name: str,
     pattern: str,
-    dialect: str,
+    dialect: Dialect,
     why: str,
     flags: list[str],
     tokens: list[bytes | None],
@@ -88,13 +90,14 @@ def _path(
     name: str,
     seed: int,
     automaton: tuple[list[int], list[list[int]]],
-    language: tuple[str, str],
+    language: tuple[str, Dialect],
     tokens: list[bytes | None],
     eos: list[int],
 ) -> dict[str, Any]:
     accept, table = automaton
     rows = list(token_masks.mask_rows(accept, table, tokens, eos))
-    state, prefix, steps = 0, b"", []
+    state, prefix = 0, b""
+    steps: list[dict[str, Any]] = []
     while len(steps) < LONGEST:
         ids = [int(token) for token in rows[state].nonzero()[0]]
         agreed(
