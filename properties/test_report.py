@@ -6,6 +6,10 @@ import hashlib
 import json
 import random
 import re
+import subprocess
+import sys
+import tempfile
+import time
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
@@ -124,8 +128,6 @@ def test_a_torn_line_is_counted_and_the_rest_is_read(tmp_path: Path) -> None:
 )
 def test_comparison_is_set_arithmetic(old: list[tuple[int, bool]], new: list[tuple[int, bool]]) -> None:
     """new = refuted now, judged and not refuted before; fixed = the other way; and so on."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as name:
         for run, cells in (("run-01", old), ("run-02", new)):
             verdicts = [{"case": str(case), "verdict": "refuted" if bad else "tested"} for case, bad in cells]
@@ -250,8 +252,6 @@ def test_an_empty_run_makes_a_page(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_page_of_fifty_thousand_findings_is_small_and_quick_to_make(tmp_path: Path) -> None:
-    import time
-
     synthetic.write_results(tmp_path, 50_000)
     started = time.monotonic()
     told = write_page([tmp_path], tmp_path / "report.html")
@@ -287,7 +287,7 @@ def test_a_coded_column_decodes_to_itself(values: list[str]) -> None:
 
 
 def words() -> dict[str, Any]:
-    return synthetic._words()
+    return synthetic.words_automaton()
 
 
 def test_a_small_automaton_is_drawn_state_by_state() -> None:
@@ -407,3 +407,36 @@ def test_the_command_refuses_an_empty_folder(tmp_path: Path) -> None:
     answer = CliRunner().invoke(command(), ["report", str(tmp_path)])
     assert isinstance(answer.exception, BadInput)
     assert "no results under" in str(answer.exception)
+
+
+WITHOUT = """
+import sys
+for name in ("duckdb", "pygraphviz", "matplotlib", "jinja2"):
+    sys.modules[name] = None
+from typer import Typer
+from maskproof.commands import explain, report
+from engine.errors import BadInput
+app = Typer(pretty_exceptions_enable=False)
+explain.register(app)
+report.register(app)
+try:
+    app(sys.argv[1:], standalone_mode=False)
+except BadInput as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments", [["report", "."], ["explain", "ab", "--svg", "x.svg"], ["explain", "ab", "--html", "x.html"]]
+)
+def test_without_the_extra_a_command_says_what_to_install(arguments: list[str], tmp_path: Path) -> None:
+    command_ = [sys.executable, "-c", WITHOUT, *arguments]
+    told = subprocess.run(command_, capture_output=True, text=True, check=True).stdout
+    assert re.search(r"need \w+; pip install 'maskproof\[report\]'", told)
+
+
+def test_without_the_extra_explain_still_tells() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", WITHOUT, "explain", "ab"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "3 states, 1 accepting, 2 live edges" in told

@@ -351,7 +351,7 @@ def attacked(attack: str) -> dict[str, object]:
         "exchange": [["→", attack]],
     }
     witness |= {"original": {"source": attack}, "vocabulary": [token], "text": attack, attack: attack}
-    automaton = synthetic._automaton(attack, 2, [1], [(0, 1, attack)], [1, 1]) | {
+    automaton = synthetic.automaton(attack, 2, [1], [(0, 1, attack)], [1, 1]) | {
         "why": attack,
         "forced": {"0": attack},
     }

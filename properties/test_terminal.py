@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -135,8 +136,6 @@ def test_progress_shows_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> N
     with terminal.progress_bar("audit") as tick:
         for done in range(1, 9):
             tick(done, 16, f"case [red]{done}\x1b[2J")
-            import time
-
             time.sleep(0.05)
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.getvalue())
     assert re.search(r"\d+/16", text)

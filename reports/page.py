@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from reports import overview, queries
@@ -88,8 +88,6 @@ def render(template: str, scripts: Sequence[str], styles: Sequence[str], **value
 @cache
 def environment() -> Environment:
     """Jinja2 with everything escaped and nothing undefined let through."""
-    from jinja2 import FunctionLoader
-
     made = Environment(
         loader=FunctionLoader(text_file),
         autoescape=True,

@@ -6,7 +6,6 @@ page restyles the classes `state`, `accepting`, `forced`, `start`, `gathered`, `
 """
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from xml.etree import ElementTree
 
 from reports.automata import Arrow, Node, Sketch, shorten, sketch
 from reports.errors import ReportError
+from reports.text import fit
 
 FONT = "Helvetica,Arial,sans-serif"
 INK, MUTED, PAPER, ACCEPT, FORCED, GATHERED = "#1d2433", "#6b7280", "#ffffff", "#dff3e6", "#eef1f6", "#e9ecfb"
@@ -47,10 +47,10 @@ _KEPT_STYLE = {
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
-def automaton_svg(detail: dict[str, Any], *, size: bool = True) -> str:
-    """The automaton as a well-formed SVG of known elements only; without `size` it takes its container's width."""
-    drawn = _draw(sketch(detail), "svg")
-    return _clean(drawn, sketch(detail), size)
+def automaton_svg(detail: dict[str, Any]) -> str:
+    """The automaton as a well-formed SVG of known elements only."""
+    drawn = sketch(detail)
+    return _clean(_draw(drawn, "svg"), drawn)
 
 
 def automaton_file(detail: dict[str, Any], path: Path) -> None:
@@ -114,13 +114,11 @@ def _add_arrow(graph: Any, number: int, arrow: Arrow) -> None:
 
 
 def _literal(label: str, pad: str) -> str:
-    """Text that Graphviz shows as it is: no escape, no entity, no HTML-like label; what XML cannot hold is U+FFFD."""
-    text = re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", label)
-    text = re.sub("[\u2028\u2029\u202a-\u202e\u2066-\u2069]", "\ufffd", text)
-    return pad + text.replace("\\", "\\\\").replace("&", "&amp;") + pad
+    """Text that Graphviz shows as it is: no escape, no entity, no HTML-like label."""
+    return pad + fit(label).replace("\\", "\\\\").replace("&", "&amp;") + pad
 
 
-def _clean(drawn: bytes, picture: Sketch, size: bool) -> str:
+def _clean(drawn: bytes, picture: Sketch) -> str:
     root = _rebuilt(ElementTree.fromstring(drawn))
     titles = {f"s{node.key}": node.label for node in picture.nodes}
     titles |= {f"e{number}": arrow.label for number, arrow in enumerate(picture.arrows)}
@@ -133,8 +131,6 @@ def _clean(drawn: bytes, picture: Sketch, size: bool) -> str:
     root.set("xmlns", "http://www.w3.org/2000/svg")
     root.set("role", "img")
     root.set("aria-label", picture.caption)
-    if not size:
-        root.attrib.pop("height", None)
     return ElementTree.tostring(root, encoding="unicode")
 
 

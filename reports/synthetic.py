@@ -135,10 +135,10 @@ def finding(draw: random.Random, engine: str, case: str) -> Json:
 def verify() -> Iterator[Json]:
     """A small, a chained and a large automaton, and the obligations of each."""
     for case, detail in (
-        ("hand-words", _words()),
-        ("long-keys", _chained()),
-        ("large", _large()),
-        (NASTY[0], _nasty()),
+        ("hand-words", words_automaton()),
+        ("long-keys", chained_automaton()),
+        ("large", large_automaton()),
+        (NASTY[0], nasty_automaton()),
     ):
         automaton = {
             **_cell("reference", case, "automaton", "proven"),
@@ -216,40 +216,45 @@ def _token(draw: random.Random) -> Json:
     return {"id": draw.randrange(151936), "hex": text.encode().hex(), "text": text}
 
 
-def _words() -> Json:
+def words_automaton() -> Json:
+    """The chapter's seven states."""
     edges = [(0, 1, "c"), (0, 2, "d"), (1, 3, "a"), (2, 4, "o"), (3, 5, "[rt]"), (4, 5, "g"), (5, 6, "s")]
-    return _automaton("(cat|car|dog)s?", 7, [5, 6], edges, [12, 9, 3, 7, 2, 2, 1])
+    return automaton("(cat|car|dog)s?", 7, [5, 6], edges, [12, 9, 3, 7, 2, 2, 1])
 
 
-def _chained() -> Json:
+def chained_automaton() -> Json:
+    """A long forced stretch with two free texts in it."""
     text = '{"first-name":"", "last-name":""}'
     edges = [(at, at + 1, char if char != " " else "␣") for at, char in enumerate(text)]
     edges += [(15, 15, '[^"\\\\]'), (31, 31, '[^"\\\\]')]
     density = [4 if at % 3 else 151000 for at in range(len(text) + 1)]
-    return _automaton("an object of two names", len(text) + 1, [len(text)], edges, density)
+    return automaton("an object of two names", len(text) + 1, [len(text)], edges, density)
 
 
-def _large(states: int = 900) -> Json:
+def large_automaton(states: int = 900) -> Json:
+    """More states than a picture can hold."""
     draw = random.Random(3)
     edges = [(at, at + 1, chr(97 + at % 26)) for at in range(states - 1)]
     edges += [(at, max(0, at - draw.randrange(40)), f"[0-{at % 9}]") for at in range(0, states, 3)]
-    return _automaton(
+    return automaton(
         "[a-z]{900}", states, [states - 1], edges, [draw.randrange(1, 151936) for _ in range(states)]
     )
 
 
-def _nasty() -> Json:
+def nasty_automaton() -> Json:
+    """Labels that would break a careless picture."""
     edges = [
         (0, 1, "<b>&amp;</b>"),
         (1, 2, "</script><script>window.injected=1</script>"),
         (2, 0, "\\N\\G\u2028"),
     ]
-    return _automaton("<svg onload=window.injected=1>", 3, [2], edges, [1, 1, 1])
+    return automaton("<svg onload=window.injected=1>", 3, [2], edges, [1, 1, 1])
 
 
-def _automaton(
+def automaton(
     pattern: str, states: int, accepting: list[int], edges: list[tuple[int, int, str]], density: list[int]
 ) -> Json:
+    """The `detail` of a record that describes an automaton."""
     return {
         "pattern": pattern,
         "source": pattern,
