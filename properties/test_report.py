@@ -121,6 +121,16 @@ def test_a_torn_line_is_counted_and_the_rest_is_read(tmp_path: Path) -> None:
     assert (run["records"], run["unreadable"], run["outcome"]) == (1, 1, "unfinished")
 
 
+def test_a_run_resumed_and_killed_is_unfinished(tmp_path: Path) -> None:
+    """A footer closes only what stands before it."""
+    run_of(tmp_path, "run-01", {})
+    path = tmp_path / "run-01" / "records.jsonl"
+    assert queries.runs(Store([path]))[0]["outcome"] == "finished"
+    with path.open("a") as file:
+        file.write('{"header":{"run":"run-01","command":"audit","started":"2026-01-02","format":1}}\n')
+    assert queries.runs(Store([path]))[0]["outcome"] == "unfinished"
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=6),

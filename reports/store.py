@@ -32,8 +32,8 @@ SELECT run,
        coalesce(last(header->>'maskproof' ORDER BY pos) FILTER (header IS NOT NULL), '') AS version,
        coalesce(last(header->'settings' ORDER BY pos) FILTER (header IS NOT NULL)::VARCHAR, '{}') AS settings,
        coalesce(last(header->'arguments' ORDER BY pos) FILTER (header IS NOT NULL)::VARCHAR, '[]') AS arguments,
-       coalesce(arg_max(footer->>'outcome', pos) FILTER (footer IS NOT NULL), 'unfinished') AS outcome,
-       coalesce(max(pos) FILTER (footer IS NOT NULL) < max(pos) FILTER (command IS NOT NULL), false) AS reopened,
+       CASE WHEN coalesce(max(pos) FILTER (footer IS NOT NULL), 0) < max(pos) FILTER (footer IS NULL) THEN 'unfinished'
+            ELSE arg_max(footer->>'outcome', pos) FILTER (footer IS NOT NULL) END AS outcome,
        count(command) AS records,
        count(*) FILTER (header IS NULL AND footer IS NULL AND verdict IS NULL) AS unreadable
 FROM lines GROUP BY run
