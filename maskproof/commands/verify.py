@@ -87,6 +87,7 @@ def _chosen(names: list[str], pattern: str | None, dialect: str, schema: Path | 
 
 def _print(records: list[Record], chosen: tuple[Language, ...], told: dict[str, Any], path: Path) -> None:
     out.print(_table(records, chosen))
+    out.print(Text("  ".join(f"{number} {name}" for number, name in enumerate(obligation_names(), 1)), "dim"))
     legend = Text()
     for verdict, mark in MARKS.items():
         legend.append(f"{mark} ", COLOURS[verdict]).append(f"{verdict}  ", "dim")
@@ -116,8 +117,6 @@ def _table(records: list[Record], chosen: tuple[Language, ...]) -> Table:
     found = {(record.case, record.check): record for record in records}
     for language in chosen:
         table.add_row(*_row(language, found, names))
-    table.caption = "  ".join(f"{number} {name}" for number, name in enumerate(names, 1))
-    table.caption_justify = "left"
     return table
 
 
