@@ -17,7 +17,7 @@ from markupsafe import Markup
 from reports import overview, queries
 from reports.automata import sketch
 from reports.charts import density_svg, quartiles, samples_svg
-from reports.embed import chunked, coded, packed, policy
+from reports.embed import CHUNK_ROWS, chunked, coded, packed, policy
 from reports.errors import ReportError
 from reports.pictures import automaton_svg
 from reports.queries import VERDICTS, Row
@@ -34,6 +34,7 @@ MEANINGS = {
     "skipped": "not run",
 }
 MOST_CHANGES = 300
+PAGE_SCRIPTS = ("base.js", "records.js", "list.js", "finding.js", "language.js", "page.js")
 
 
 def write_page(paths: Sequence[Path], target: Path) -> Row:
@@ -57,7 +58,7 @@ def page(store: Store) -> str:
     table = queries.table(store)
     return render(
         "page.html.j2",
-        ("base.js", "page.js"),
+        PAGE_SCRIPTS,
         ("base.css", "page.css"),
         lines=overview.summary(store, matrix, runs),
         counts=queries.verdict_counts(store),
@@ -112,7 +113,7 @@ def _row_index(table: dict[str, list[Any]], languages: list[str]) -> Row:
     index: Row = {name: coded(table[name]) for name in names}
     index["id"] = table["id"]
     index["seconds"] = [round(value, 4) for value in table["seconds"]]
-    index["languages"] = languages
+    index["languages"], index["chunk"] = languages, CHUNK_ROWS
     return index
 
 
