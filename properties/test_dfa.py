@@ -1,6 +1,7 @@
 """The canonical DFA: the hand example, the laws that make tables equal, what minimal and canonical mean, the edges."""
 
 import itertools
+import math
 from collections.abc import Callable
 from functools import reduce
 
@@ -14,7 +15,7 @@ from reference.charsets import Dialect
 from reference.compile import regex_to_dfa
 from reference.dfa import DEAD, Dfa
 from reference.errors import EmptyLanguage, MaskError, TooLarge
-from reference.minimise import canonical, moore, refine, trim
+from reference.minimise import States, _Blocks, canonical, moore, refine, trim
 from reference.nfa import thompson
 from reference.patterns import parse
 from reference.subset import ClassTable, byte_classes, determinise
@@ -238,6 +239,28 @@ def test_the_fast_refinement_is_moores_on_any_table(states: int, classes: int, d
     once = canonical(automaton)
     again = canonical(once)
     assert np.array_equal(once.table, again.table) and np.array_equal(once.accept, again.accept)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a{500}){3}", "[ab]*a[ab]{9}", "(a{7})*|(a{11})*|(a{13})*", "(ab{40}|ba{40}){3}"]
+)
+def test_a_state_changes_its_block_a_logarithm_of_times(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The largest part of a block keeps its name: at most n·log₂ n moves, so no pattern makes refinement hang."""
+    moved: list[int] = []
+    split = _Blocks.split
+
+    def counted(self: _Blocks, states: States, signatures: States) -> States:
+        changed = split(self, states, signatures)
+        moved.append(len(changed))
+        return changed
+
+    monkeypatch.setattr(_Blocks, "split", counted)
+    automaton = trim(determinise(thompson(parse(pattern), max_nfa_states=10_000)))
+    refine(automaton)
+    n = len(automaton.accept)
+    assert 0 < sum(moved) <= n * math.log2(n)
 
 
 def assert_same_partition(automaton: ClassTable) -> None:

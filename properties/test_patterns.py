@@ -1,5 +1,6 @@
 """Patterns: what a text of each dialect means, held against Python's `re` and `regex` and to trees made by hand."""
 
+import itertools
 import re
 import string
 import warnings
@@ -105,6 +106,22 @@ def test_whatever_is_read_at_all_means_what_python_reads(pattern: str, strings: 
         assert dfa.matches(data) == (python.fullmatch(data) is not None), data
 
 
+def test_all_short_texts_are_read_as_python_reads_them() -> None:
+    """All 7,381 texts of up to four of the nine characters, on all strings of up to two of five letters."""
+    words = [bytes(word) for length in range(3) for word in itertools.product(b"ab-^]", repeat=length)]
+    for length in range(5):
+        for letters in itertools.product("a-^|*()[]", repeat=length):
+            pattern = "".join(letters)
+            dfa = read(pattern, "bytes")
+            if isinstance(dfa, Dfa):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", FutureWarning)
+                    python = re.compile(pattern.encode())
+                assert [dfa.matches(word) for word in words] == [
+                    python.fullmatch(word) is not None for word in words
+                ]
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=12), st.sampled_from(["bytes", "unicode"]))
 def test_any_text_is_a_pattern_or_is_refused(pattern: str, dialect: Dialect) -> None:
@@ -208,7 +225,9 @@ def test_byte_ranges_are_the_encodings_of_a_set_and_nothing_else(ranges: list[tu
 def test_sets_of_bytes_are_sets(ranges: list[tuple[int, int]]) -> None:
     """normalised and complement, against Python's own sets of the 256 bytes."""
     members = {byte for low, high in ranges for byte in range(low, high + 1)}
-    assert {b for low, high in normalised(ranges) for b in range(low, high + 1)} == members
+    inside = normalised(ranges)
+    assert {b for low, high in inside for b in range(low, high + 1)} == members
+    assert all(left[1] + 1 < right[0] for left, right in pairwise(inside))
     outside = complement(normalised(ranges), "bytes")
     assert {b for low, high in outside for b in range(low, high + 1)} == set(range(256)) - members
     assert all(left[1] + 1 < right[0] for left, right in pairwise(outside))

@@ -9,7 +9,7 @@ from reference.dfa import Dfa
 from reference.errors import EmptyLanguage
 from reference.minimise import canonical
 from reference.nfa import MAX_NFA_STATES, thompson
-from reference.patterns import parse
+from reference.patterns import MAX_LENGTH, MAX_NESTING, parse
 from reference.subset import MAX_STATES, MAX_WORK, determinise
 
 
@@ -20,9 +20,15 @@ def regex_to_dfa(
     max_states: int = MAX_STATES,
     max_nfa_states: int = MAX_NFA_STATES,
     max_work: int = MAX_WORK,
+    max_length: int = MAX_LENGTH,
+    max_nesting: int = MAX_NESTING,
 ) -> Dfa:
-    """The canonical DFA of a pattern; raises PatternError, EmptyLanguage, or TooLarge at a limit."""
-    nfa = thompson(parse(pattern, dialect), max_nfa_states=max_nfa_states)
+    """The canonical DFA of a pattern; raises PatternError, EmptyLanguage, or TooLarge at a limit.
+
+    The limits are those of the stages: text and nesting, states of the NFA, subset states and the work on them.
+    """
+    tree = parse(pattern, dialect, max_length=max_length, max_nesting=max_nesting)
+    nfa = thompson(tree, max_nfa_states=max_nfa_states)
     automaton = canonical(determinise(nfa, max_states=max_states, max_work=max_work))
     if not len(automaton.accept):
         raise EmptyLanguage("no string matches it, so no output could ever be whole; allow at least one")

@@ -52,11 +52,14 @@ class _Split:
 
 
 def determinise(nfa: Nfa, *, max_states: int = MAX_STATES, max_work: int = MAX_WORK) -> ClassTable:
-    """The subset construction from the start's closure, in order of discovery; raises TooLarge at a limit."""
+    """The subset construction: a row for each subset, in order of discovery, until no row finds a new one.
+
+    Raises TooLarge at a limit.
+    """
     classes = byte_classes(nfa)
     search = _Search(nfa, classes, max_states, max_work)
     search.number(search.closure(frozenset([nfa.start])))
-    rows = [search.row(subset) for subset in search.subsets]
+    rows = [search.row(subset) for subset in search.subsets]  # the list grows while it is walked
     accept = np.array([nfa.accept in subset for subset in search.subsets])
     return ClassTable(accept, np.array(rows), classes.byte_class)
 
