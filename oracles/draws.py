@@ -85,7 +85,9 @@ def draw(
         token = _first_above(kept(scores, params), uniform)
     top = max(scores.values())
     # Relative to the greatest first: 1e30 − (1e30 + ln 5) would lose the ln 5.
-    return token, (scores[token] - top) - math.log(math.fsum(math.exp(score - top) for score in scores.values()))
+    return token, (scores[token] - top) - math.log(
+        math.fsum(math.exp(score - top) for score in scores.values())
+    )
 
 
 def _nucleus(ranked: list[int], chances: Mapping[int, float], top_p: float) -> list[int]:
