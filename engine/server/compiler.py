@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.server.errors import ApiError, busy, from_tool_error
+from engine.server.errors import ApiError, busy, from_tool_error, internal
 from engine.server.limits import Limits
 from reference.errors import Refused, TooLarge
 from reference.tool_errors import ToolError
 from reference.tools import Tool, ToolRequest, grammar, parse_tool_request
 
 TOO_LARGE = "grammar_too_large"
+START_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def _serve(pipe: Connection, states: int, memory: int) -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    pipe.send(("ready", None))
     while True:
         try:
             fields = pipe.recv()
@@ -94,7 +96,7 @@ class Worker:
     """One child and the pipe to it."""
 
     def __init__(self, limits: Limits) -> None:
-        """Start the child; it imports little, so that it is there in a fraction of a second."""
+        """Start the child and wait for it; its time limits begin when it is there."""
         self._limits = limits
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
@@ -103,6 +105,10 @@ class Worker:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         self._process.start()
         theirs.close()
+        if not self._pipe.poll(START_SECONDS):
+            self.close()
+            raise internal("no compiler could be started")
+        self._pipe.recv()
 
     def ask(self, fields: str) -> Compiled | ApiError | None:
         """The child's answer, None when it gave none in time or died: then this worker is of no more use."""

@@ -49,12 +49,13 @@ def make_server(service: Service, api_key: str | None) -> uvicorn.Server:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0 takes a free one."""
+    """A listening socket, so that who connects before the server runs waits for it; port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
+        bound.listen(2048)
     except OSError as error:
         bound.close()
         raise BadInput(
