@@ -20,7 +20,6 @@ PORT = {
 OUTPUT = channel() if __name__ == "__main__" else None
 if __name__ == "__main__":
     import llguidance
-    import llguidance.hf
 
 
 class Greedy:
@@ -107,6 +106,7 @@ class LLGuidance(Engine):
             more = {"eos_token": eos if len(eos) > 1 else eos[0]}
             self.tokenizer = llguidance.LLTokenizer(wrapper, n_vocab=len(tokens), **more)
         else:
+            import llguidance.hf
             from transformers import PreTrainedTokenizerFast
 
             loaded = PreTrainedTokenizerFast(tokenizer_file=tokenizer)
