@@ -82,7 +82,7 @@ class KBNF(Engine):
     name, distribution = "kbnf", "kbnf"
     kinds = ("regex.unicode", "json_schema")
     features = ("fork",)
-    notes = "json_schema: formatron, blanks taken out of its constants, $id and $schema added; empty tokens are left out"
+    notes = "json_schema: formatron, its blanks taken out, $id and $schema added; empty tokens are left out"
 
     def vocabulary(self, tokens: Tokens, eos: list[int], tokenizer: str | None) -> None:
         """Vocabulary({id: Token}, {id: text}) of the tokens that have bytes and are no EOS."""

@@ -106,11 +106,11 @@ class LLGuidance(Engine):
             more = {"eos_token": eos if len(eos) > 1 else eos[0]}
             self.tokenizer = llguidance.LLTokenizer(wrapper, n_vocab=len(tokens), **more)
         else:
-            import llguidance.hf
+            from llguidance.hf import from_tokenizer
             from transformers import PreTrainedTokenizerFast
 
             loaded = PreTrainedTokenizerFast(tokenizer_file=tokenizer)
-            self.tokenizer = llguidance.hf.from_tokenizer(loaded, n_vocab=len(tokens), eos_token=eos[0])
+            self.tokenizer = from_tokenizer(loaded, n_vocab=len(tokens), eos_token=eos[0])
 
     def compile(self, kind: str, source: str, options: dict[str, Any]) -> Any:
         """A matcher that is not in error."""

@@ -1,10 +1,11 @@
 """lm-format-enforcer as a port: its token enforcer over decoded text, default configuration.
 
-The engine's Hugging Face integration is repeated here with the tokens' bytes in place of a tokenizer: a piece that is no
-UTF-8 by itself becomes U+FFFD, as there. The engine keeps no session: it is asked about the list of tokens so far, so a
-fork is another list. It has no advance; a token is taken when the last list holds it. It has no compact JSON.
+The engine's Hugging Face integration is repeated here with the tokens' bytes in place of a tokenizer: a piece that
+is no UTF-8 by itself becomes U+FFFD, as there. The engine keeps no session: it is asked about the list of tokens so
+far, so a fork is another list. It has no advance; a token is taken when the last list holds it. It has no compact JSON.
 """
 
+import json
 import logging
 import os
 import sys
@@ -23,7 +24,6 @@ OUTPUT = channel() if __name__ == "__main__" else None
 if __name__ == "__main__":
     sys.modules["torch"] = None  # type: ignore[assignment]  # optional there, slow to import, and not used here
     import lmformatenforcer
-    from lmformatenforcer.exceptions import LMFormatEnforcerException
     from lmformatenforcer.tokenenforcer import TokenEnforcerTokenizerData
 
     logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
@@ -112,8 +112,6 @@ class LMFormatEnforcer(Engine):
         if kind == "regex.unicode":
             parser = lmformatenforcer.RegexParser(source)
         else:
-            import json
-
             parser = lmformatenforcer.JsonSchemaParser(json.loads(source))
         enforcer = lmformatenforcer.TokenEnforcer(self.known, parser)
         enforcer.get_allowed_tokens([])

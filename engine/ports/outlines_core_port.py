@@ -75,7 +75,7 @@ class OutlinesCore(Engine):
     name, distribution = "outlines-core", "outlines_core"
     kinds = ("regex.unicode", "json_schema")
     features = ("rollback",)
-    notes = "EOS is taken by the port: Guide.advance raises on it; one EOS id; empty tokens are left out of the vocabulary"
+    notes = "one EOS id, which the port takes, since Guide.advance raises on it; empty tokens are left out"
 
     def vocabulary(self, tokens: Tokens, eos: list[int], tokenizer: str | None) -> None:
         """Vocabulary(eos, {bytes: ids}); the engine takes exactly one EOS id."""

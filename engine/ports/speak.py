@@ -54,7 +54,7 @@ class Engine:
     distribution = ""
     kinds: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
-    policies: Fields = {}
+    policies: Fields = {}  # noqa: RUF012 (read, never changed)
     notes = ""
 
     def vocabulary(self, tokens: Tokens, eos: list[int], tokenizer: str | None) -> None:

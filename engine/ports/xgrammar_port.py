@@ -60,9 +60,9 @@ class XGrammar(Engine):
     """The compiler over one vocabulary."""
 
     name, distribution = "xgrammar", "xgrammar"
-    kinds = ("regex.unicode", "json_schema", "json_object", "gbnf")
+    kinds = ("regex.unicode", "json_schema", "gbnf")
     features = ("fork", "rollback", "tokenizer")
-    notes = "json_schema: any_whitespace=False, separators (',', ':'), strict_mode=False; json_object: depth is not bounded"
+    notes = "json_schema: any_whitespace=False, separators (',', ':'), strict_mode=False"
 
     def vocabulary(self, tokens: Tokens, eos: list[int], tokenizer: str | None) -> None:
         """TokenizerInfo from raw bytes, b'' where a token has none, or from a tokenizer file."""
@@ -86,10 +86,6 @@ class XGrammar(Engine):
         if kind == "json_schema":
             return self.compiler.compile_json_schema(
                 source, any_whitespace=False, separators=(",", ":"), strict_mode=False
-            )
-        if kind == "json_object":
-            raise Refused(
-                "JSON of a bounded depth cannot be asked for; compile_builtin_json_grammar has no bound"
             )
         return self.compiler.compile_grammar(source)
 
