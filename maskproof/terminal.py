@@ -59,6 +59,12 @@ def shown(text: str) -> str:
     return _CONTROLS.sub(_spelled, text)
 
 
+def numbered(names: Sequence[str]) -> str:
+    """A legend of numbered names that never breaks inside one."""
+    spaced = (name.replace(" ", "\u00a0") for name in names)
+    return "  ".join(f"{number}\u00a0{name}" for number, name in enumerate(spaced, 1))
+
+
 def fail(message: str) -> None:
     """One line on standard error."""
     err.print(f"maskproof: {shown(message)}", style="red", markup=False, soft_wrap=True)

@@ -9,6 +9,7 @@ vocabulary at once, one column of bytes after the other, and never through a tri
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import networkx as nx
@@ -111,7 +112,7 @@ def token_steps(table: Table, tokens: Sequence[bytes | None]) -> Iterator[tuple[
     matrix = np.asarray(table, dtype=np.int64)
     if matrix.ndim != 2 or matrix.shape[1] != 256:
         raise OracleError(f"automaton: a table of shape {matrix.shape} has not 256 columns")
-    columns = _columns(tokens)
+    columns = _columns(tuple(tokens))
     every = np.array([i for i, token in enumerate(tokens) if token], dtype=np.int64)
     for state in range(len(matrix)):
         ids, at = every, np.full(every.size, state, dtype=np.int64)
@@ -163,10 +164,11 @@ def components(
     return [_component(graph, tuple(sorted(states))) for states in sorted(circling, key=min)]
 
 
-def _columns(tokens: Sequence[bytes | None]) -> list[Ints]:
-    """Column k: each token's byte k, −1 past its end."""
+@lru_cache(maxsize=2)
+def _columns(tokens: tuple[bytes | None, ...]) -> list[Any]:
+    """Column k: each token's byte k, −1 past its end; kept for the vocabulary that many languages are asked over."""
     longest = max((len(token) for token in tokens if token), default=0)
-    columns = np.full((longest, len(tokens)), -1, dtype=np.int64)
+    columns = np.full((longest, len(tokens)), -1, dtype=np.int16)
     for i, token in enumerate(tokens):
         if token:
             columns[: len(token), i] = np.frombuffer(token, dtype=np.uint8)

@@ -8,6 +8,7 @@ one byte column after the other. The pitfall is a token's later bytes: each is w
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import takewhile
 
 import numpy as np
@@ -38,7 +39,7 @@ def mask_rows(
     """For each state, in order, the row of its allowed ids: bool, as long as the vocabulary."""
     accepting, ends = set(accept), _ends(tokens, eos)
     checked(accepting, table)
-    steps, columns = np.asarray(table, dtype=np.int32), _columns(tokens, ends)
+    steps, columns = np.asarray(table, dtype=np.int32), _columns(tuple(tokens), frozenset(ends))
     for state in range(len(steps)):
         row = np.zeros(len(tokens), dtype=np.bool_)
         row[columns.alive(steps, state)] = True
@@ -66,8 +67,9 @@ class _Columns:
         return chosen
 
 
-def _columns(tokens: Sequence[Token], ends: set[int]) -> _Columns:
-    """The tokens that have bytes and are no EOS, sorted by length and cut into columns."""
+@lru_cache(maxsize=2)
+def _columns(tokens: tuple[Token, ...], ends: frozenset[int]) -> _Columns:
+    """The tokens that have bytes and are no EOS, sorted by length and cut into columns; kept for the next language."""
     walked = [(number, token) for number, token in enumerate(tokens) if token and number not in ends]
     walked.sort(key=lambda pair: -len(pair[1]))
     columns: list[NDArray[np.uint8]] = []

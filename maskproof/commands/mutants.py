@@ -14,7 +14,7 @@ from engine.mutants import catalogue
 from engine.mutants.matrix import COLUMN_NAMES, lonely, matrix, survivors, unmutated
 from engine.mutants.port import become
 from engine.results import Record, open_run
-from maskproof.terminal import out, print_json, progress_bar, shown, verdict_counts
+from maskproof.terminal import numbered, out, print_json, progress_bar, shown, verdict_counts
 
 
 def register(app: typer.Typer) -> None:
@@ -92,9 +92,7 @@ def _print(records: list[Record], chosen: list[catalogue.Mutant], columns: list[
     for mutant in chosen:
         table.add_row(*_row(mutant, [cells.get((mutant.id, name)) for name in names]))
     out.print(table)
-    out.print(
-        Text("✗ killed by: " + "  ".join(f"{number} {name}" for number, name in enumerate(names, 1)), "dim")
-    )
+    out.print(Text("✗ killed by: " + numbered(names), "dim"))
     for mutant in chosen:
         if mutant.alone:
             out.print(Text(f"{mutant.id}: {mutant.alone}", "dim"))

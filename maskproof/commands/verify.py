@@ -14,7 +14,7 @@ from engine.results import Record, open_run
 from engine.subject import Settings
 from engine.suite import Language, from_schema_file, pattern_language, select
 from engine.verify import obligation_names, summary, verify
-from maskproof.terminal import COLOURS, out, print_json, progress_bar, shown
+from maskproof.terminal import COLOURS, numbered, out, print_json, progress_bar, shown
 
 MARKS = {
     "proven": "●",
@@ -87,7 +87,7 @@ def _chosen(names: list[str], pattern: str | None, dialect: str, schema: Path | 
 
 def _print(records: list[Record], chosen: tuple[Language, ...], told: dict[str, Any], path: Path) -> None:
     out.print(_table(records, chosen))
-    out.print(Text("  ".join(f"{number} {name}" for number, name in enumerate(obligation_names(), 1)), "dim"))
+    out.print(Text(numbered(obligation_names()), "dim"))
     legend = Text()
     for verdict, mark in MARKS.items():
         legend.append(f"{mark} ", COLOURS[verdict]).append(f"{verdict}  ", "dim")
