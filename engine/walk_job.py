@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from engine.errors import BadInput
+from engine.models.needs import demand_models
 from engine.results import Record
 from engine.suite import Language
 from engine.walks import ADVERSARIES, Ground, RandomLogits, Walk, dealt, random_walk
@@ -64,6 +65,7 @@ def model_job(
         raise BadInput(
             f"--adversary bends random logits only; leave it out, or take --model random ({ADVERSARIES})"
         )
+    demand_models()
     from engine.model_walks import Cost, Task, walk_all
     from engine.models.registry import Placement, load_model
 

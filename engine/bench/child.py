@@ -17,7 +17,6 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-
 DIALECTS: dict[str, Literal["bytes", "unicode"]] = {"schema": "bytes", "regex": "unicode"}
 
 
@@ -322,9 +321,13 @@ def timed(call: Callable[[], None]) -> float:
     return time.perf_counter() - begun
 
 
-def peak_bytes() -> int:
-    """The most memory this process has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def resident_bytes() -> int:
+    """The memory this process holds now, 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0
 
 
 def main(name: str, vocabulary: str) -> None:
@@ -335,7 +338,7 @@ def main(name: str, vocabulary: str) -> None:
         hello = {
             "ok": True,
             "version": version(engine.distribution) if engine.distribution else "",
-            "peak": peak_bytes(),
+            "resident": resident_bytes(),
         }
     except Exception as error:
         hello = {"ok": False, "error": f"{type(error).__name__}: {error}"}
@@ -346,7 +349,7 @@ def main(name: str, vocabulary: str) -> None:
             answer = {"ok": True, **measured(engine, asked["kind"], asked["source"], asked["path"])}
         except Exception as error:
             answer = {"ok": False, "error": f"{type(error).__name__}: {error}"[:300]}
-        print(json.dumps(answer | {"peak": peak_bytes()}), file=channel, flush=True)
+        print(json.dumps(answer | {"resident": resident_bytes()}), file=channel, flush=True)
 
 
 if __name__ == "__main__":

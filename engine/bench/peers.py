@@ -57,12 +57,12 @@ class Samples:
 
 @dataclass(slots=True)
 class Measured:
-    """All samples by workload and engine, and what each engine is: its version, its most memory."""
+    """All samples by workload and engine, and what each engine is: its version, the memory of its process."""
 
     samples: dict[tuple[str, str], Samples] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
-    peaks: dict[str, int] = field(default_factory=dict)
+    memory: dict[str, int] = field(default_factory=dict)
 
 
 def workloads(vocabulary: Vocabulary, *, seed: int, quick: bool) -> list[Workload]:
@@ -107,7 +107,7 @@ class Child:
         """Start it and wait until it is ready."""
         self.name = name
         self._command = [python, str(CHILD), name, str(vocabulary)]
-        self.peak = 0
+        self.memory = 0
         self._start()
 
     def ask(self, workload: Workload, limit: float) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Child:
             self.end()
             self._start()
             return {"ok": False, "error": f"no answer within {limit:g} s"}
-        self.peak = max(self.peak, answer.get("peak", 0))
+        self.memory = max(self.memory, answer.get("resident", 0))
         return answer
 
     def end(self) -> None:
@@ -187,7 +187,7 @@ def _ask(child: Child, workload: Workload, found: Measured, limit: float) -> Non
     samples.masks.append(answer.get("masks"))
     samples.tables.append(answer.get("table"))
     samples.error = answer.get("error", "")
-    found.peaks[child.name] = child.peak
+    found.memory[child.name] = child.memory
 
 
 def _workload(language: Language, spell: LongestMatch, seed: int) -> Workload:

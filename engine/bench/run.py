@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.bench.peers import ENGINES, Measured, measure, workloads
 from engine.bench.records import peer_records, ratios
+from engine.models.needs import demand_models
 from engine.results import Record
 from engine.suite import select
 from reference.vocabulary import load_vocabulary
@@ -60,6 +61,7 @@ def run_peers(settings: Settings, tell: Tell) -> tuple[Measured, Iterator[Record
 
 def run_model(settings: Settings, tell: Tell) -> tuple[dict[str, float], dict[str, Any], list[Record]]:
     """Measure a model with and without the constraint: overheads by language, what the model is, records."""
+    demand_models()
     from engine.bench.decoding import LANGUAGES, compare, decoding_records, mask_records, overheads
     from engine.models.registry import Placement, load_model
 

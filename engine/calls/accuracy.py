@@ -49,6 +49,17 @@ def score(pairs: Iterable[tuple[Prompt, Call | None]], functions: tuple[Function
     )
 
 
+def plain_statement(name: str, best: Score, free: Score | None) -> str:
+    """What the numbers say, in words that promise nothing more."""
+    said = (
+        f"{name}: every constrained answer is a valid call; {best.function} of {best.asked} name the right function, "
+        f"{best.both} are wholly right. A constraint makes the form certain and the choice no better than the model."
+    )
+    if free is not None:
+        said += f" Unconstrained, {free.valid} of {free.asked} texts hold a valid call, {free.both} the right one."
+    return said
+
+
 def is_same(one: JsonValue, other: JsonValue) -> bool:
     """Equal as JSON values: 2 is 2.0, but true is not 1."""
     if isinstance(one, dict) and isinstance(other, dict):

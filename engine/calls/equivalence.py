@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from engine.calls.decoders import DECODERS, make_grammar
 from engine.calls.grammar import Explored, explore
 from engine.calls.inputs import Function
-from engine.calls.job import DECODERS, make_grammar
 from oracles.call_language import different_call
 from reference.vocabulary import Vocabulary
 

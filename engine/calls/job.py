@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from engine.calls.accuracy import Score, call_in, score
-from engine.calls.compiled import Compiled
+from engine.calls.decoders import DecoderName, make_grammar
 from engine.calls.decoding import DEFAULT_CHOICES, Decoded, ForcedText, decode
 from engine.calls.grammar import Grammar
 from engine.calls.inputs import Call, Function, Prompt, problems_of_call
-from engine.calls.procedural import Procedural
 from engine.calls.prompting import conversation
 from engine.calls.writing import Output
 from engine.errors import BadInput
@@ -24,8 +23,6 @@ from engine.models.base import Model, Rows
 from reference.jsontext import loads
 from reference.vocabulary import Vocabulary
 
-DecoderName = Literal["procedural", "automaton"]
-DECODERS: tuple[DecoderName, ...] = ("procedural", "automaton")
 FREE_TOKENS = 96
 
 
@@ -65,8 +62,10 @@ def answer(job: Job, path: Path, tell: Told) -> Answers:
         if answers.resumed == len(job.prompts):
             return answers
         begun = time.perf_counter()
-        grammar, prefixed = grammar_of(job), Prefixed(job.model, job.functions, job.prompts)
+        made = make_grammar(job.decoder, job.functions, job.model.vocabulary)
         answers.compile_seconds = time.perf_counter() - begun
+        grammar = cast(Grammar[Any], made)
+        prefixed = Prefixed(job.model, job.functions, job.prompts)
         forced = ForcedText(job.model)
         for number, prompt in enumerate(job.prompts[answers.resumed :], answers.resumed):
             tell(number, len(job.prompts), prompt.text)
@@ -79,21 +78,6 @@ def answer(job: Job, path: Path, tell: Told) -> Answers:
             answers.decoded.append(decoded)
         answers.forced_texts = len(forced)
     return answers
-
-
-def grammar_of(job: Job) -> Grammar[Any]:
-    """The grammar of the job's decoder over the model's vocabulary."""
-    return cast(Grammar[Any], make_grammar(job.decoder, job.functions, job.model.vocabulary))
-
-
-def make_grammar(
-    decoder: DecoderName, functions: Sequence[Function], vocabulary: Vocabulary
-) -> Procedural | Compiled:
-    """The grammar of this decoder."""
-    kinds: dict[DecoderName, type[Procedural | Compiled]] = {"procedural": Procedural, "automaton": Compiled}
-    if decoder not in kinds:
-        raise BadInput(f"decoder {decoder!r} is none of {', '.join(DECODERS)}")
-    return kinds[decoder](functions, vocabulary)
 
 
 def checked(decoded: Decoded, functions: tuple[Function, ...]) -> Call:

@@ -1,6 +1,5 @@
 """What a job found, as records: the proof of equivalence, the calls, the accuracy beside the baseline, the cost."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import median
 from typing import Any
@@ -68,21 +67,20 @@ def accuracy_record(subject: str, found: Score) -> Record:
     )
 
 
-def cost_record(job: Job, answers: Answers) -> Record | None:
-    """What a choice cost: the model's step, and what the constraint added; None when every answer was there already."""
+def cost_record(job: Job, answers: Answers) -> list[Record]:
+    """What a choice cost: the model's step, and what the constraint added; nothing when every answer was there."""
     costs = costs_of(answers)
-    if not costs:
-        return None
-    return Record(
+    record = Record(
         command="call",
         subject=f"{job.model.name}, {job.decoder}",
         case="cost",
         check="cost",
         verdict="tested",
         method="median over all choices",
-        domain={"choices": int(costs["choices"])},
+        domain={"choices": int(costs.get("choices", 0))},
         detail=costs | {"model": asdict(job.model.shape)},
     )
+    return [record] if costs else []
 
 
 def costs_of(answers: Answers) -> dict[str, Any]:
@@ -98,15 +96,3 @@ def costs_of(answers: Answers) -> dict[str, Any]:
         "overhead": round(median(added) / median(steps), 5),
         "compile_ms": round(1000 * answers.compile_seconds, 3),
     }
-
-
-def plain_statement(name: str, constrained: Sequence[Score], free: Score | None) -> str:
-    """What the numbers say, in words that promise nothing more."""
-    best = max(constrained, key=lambda each: each.both)
-    said = (
-        f"{name}: every constrained answer is a valid call; {best.function} of {best.asked} name the right function, "
-        f"{best.both} are wholly right. A constraint makes the form certain and the choice no better than the model."
-    )
-    if free is not None:
-        said += f" Unconstrained, {free.valid} of {free.asked} texts hold a valid call, {free.both} the right one."
-    return said

@@ -97,8 +97,8 @@ def _print(told: Summary, found: Measured, path: Path) -> None:
     out.print(_ratio_table(told))
     for engine, reason in told.absent.items():
         out.print(f"{engine} is not here: {shown(reason)}", style="yellow", markup=False, soft_wrap=True)
-    memory = ", ".join(f"{engine} {peak / 1e6:,.0f} MB" for engine, peak in found.peaks.items())
-    out.print(f"most memory: {memory}", soft_wrap=True)
+    memory = ", ".join(f"{engine} {held / 1e6:,.0f} MB" for engine, held in found.memory.items())
+    out.print(f"memory of the process, vocabulary and grammars: {memory}", soft_wrap=True)
     if told.model:
         about = told.model
         out.print(
@@ -115,12 +115,12 @@ def _print(told: Summary, found: Measured, path: Path) -> None:
 def _ratio_table(told: Summary) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("")
+    for engine in told.ratios:
+        table.add_column(engine, justify="right")
     for measure, _ in MEASURES:
-        table.add_column(measure, justify="right")
-    for engine, each in told.ratios.items():
-        table.add_row(engine, *(_ratio(each.get(measure)) for measure, _ in MEASURES))
+        table.add_row(measure, *(_ratio(each.get(measure)) for each in told.ratios.values()))
     return table
 
 
 def _ratio(found: tuple[float, float, float] | None) -> str:
-    return "" if found is None else f"{found[0]:.3g} ({found[1]:.2g} to {found[2]:.2g})"
+    return "" if found is None else f"{found[0]:.2g} ({found[1]:.2g} to {found[2]:.2g})"
