@@ -60,9 +60,8 @@ def shown(text: str) -> str:
 
 
 def numbered(names: Sequence[str]) -> str:
-    """A legend of numbered names that never breaks inside one."""
-    spaced = (name.replace(" ", "\u00a0") for name in names)
-    return "  ".join(f"{number}\u00a0{name}" for number, name in enumerate(spaced, 1))
+    """The names behind their numbers, for the columns of a table."""
+    return "  ".join(f"{number} {name}" for number, name in enumerate(names, 1))
 
 
 def fail(message: str) -> None:
