@@ -49,7 +49,12 @@ def build() -> dict[str, list[Case]]:
         "errors": [_error(case) for case in data["errors"]],
         "grammars": [_grammar(case) for case in data["grammars"]],
         "renderings": [_rendering(case) for case in data["renderings"]],
-        "streams": [_stream(text, way) for text in texts for way in _ways(text["id"])],
+        "streams": [
+            _stream(text, way)
+            for text in texts
+            for way in _ways(text["id"])
+            if way == "whole" or _pieces(text["text"], way) != [text["text"]]
+        ],
     }
 
 

@@ -252,6 +252,54 @@ def _draw(port: Port, size: int, case: Case) -> Answer:
     return "tested", ""
 
 
+def _served(port: Port, op: str) -> Answer | None:
+    return None if op in port.hello.features else ("refused", f"the port does not serve {op}")
+
+
+def _tool_request(port: Port, size: int, case: Case) -> Answer:
+    if no := _served(port, "tool_request"):
+        return no
+    answer = port.request("tool_request", body=case["body"])
+    if "request" in case:
+        _same("request", answer.get("request"), case["request"])
+        return "tested", ""
+    rejected = answer.get("rejected")
+    told = {key: rejected.get(key) for key in case["rejected"]} if isinstance(rejected, dict) else rejected
+    _same("rejected", told, case["rejected"])
+    if not isinstance(rejected, dict) or case["names"] not in str(rejected.get("message")):
+        raise Difference(f"the message does not name {case['names']!r}")
+    return "tested", ""
+
+
+def _tool_grammar(port: Port, size: int, case: Case) -> Answer:
+    if no := _served(port, "tool_grammar"):
+        return no
+    answer = port.request("tool_grammar", body=case["body"])
+    _same(
+        "grammar",
+        {key: answer.get(key) for key in ("pattern", "trigger")},
+        {key: case[key] for key in ("pattern", "trigger")},
+    )
+    return "tested", ""
+
+
+def _tool_render(port: Port, size: int, case: Case) -> Answer:
+    if no := _served(port, "tool_render"):
+        return no
+    _same("messages", port.request("tool_render", body=case["body"]).get("messages"), case["messages"])
+    return "tested", ""
+
+
+def _tool_stream(port: Port, size: int, case: Case) -> Answer:
+    if no := _served(port, "tool_stream"):
+        return no
+    asked = {key: case[key] for key in ("request_id", "pieces", "engine_finish")}
+    answer = port.request("tool_stream", **asked)
+    for key in ("events", "finish", "message", "finish_reason"):
+        _same(key, answer.get(key), case[key])
+    return "tested", ""
+
+
 Ask = Callable[[Port, int, Case], Answer]
 ASKERS: tuple[tuple[str, Ask], ...] = (
     ("constrain/languages", _language),
@@ -263,6 +311,11 @@ ASKERS: tuple[tuple[str, Ask], ...] = (
     ("certificates/", _certificate),
     ("sampling/pcg32", _stream),
     ("sampling/draws", _draw),
+    ("tools/requests", _tool_request),
+    ("tools/errors", _tool_request),
+    ("tools/grammars", _tool_grammar),
+    ("tools/renderings", _tool_render),
+    ("tools/streams", _tool_stream),
 )
 
 
