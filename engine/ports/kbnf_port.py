@@ -15,7 +15,7 @@ import typing
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from speak import Engine, Illegal, Refused, Session, Tokens, channel, cut, pack, serve
+from speak import Engine, Illegal, Refused, Session, Tokens, channel, cut, loader, pack, serve
 
 PORT = {
     "name": "kbnf",
@@ -81,7 +81,7 @@ class KBNF(Engine):
 
     name, distribution = "kbnf", "kbnf"
     kinds = ("regex.unicode", "json_schema")
-    features = ("fork",)
+    features = ("fork", *loader())
     notes = "json_schema: formatron, its blanks taken out, $id and $schema added; empty tokens are left out"
 
     def vocabulary(self, tokens: Tokens, eos: list[int], tokenizer: str | None) -> None:
@@ -90,7 +90,11 @@ class KBNF(Engine):
         ends = frozenset(eos)
         self.pieces = {number: token for number, token in enumerate(tokens) if token and number not in ends}
         texts = {number: token.decode("latin-1") for number, token in self.pieces.items()}
-        self.known = kbnf.Vocabulary({n: kbnf.Token(token) for n, token in self.pieces.items()}, texts)
+        if tokenizer is None:
+            self.known = kbnf.Vocabulary({n: kbnf.Token(token) for n, token in self.pieces.items()}, texts)
+        else:
+            self.known = loaded(tokenizer)
+            self.pieces = dict.fromkeys(range(self.size), b"")
 
     def compile(self, kind: str, source: str, options: dict[str, Any]) -> Any:
         """A kbnf engine of a pattern, or of the grammar that formatron writes for a schema."""
@@ -101,6 +105,15 @@ class KBNF(Engine):
     def open(self, grammar: Any) -> Session:
         """A copy of the compiled engine."""
         return Generating(self, copy.copy(grammar))
+
+
+def loaded(tokenizer: str) -> Any:
+    """The vocabulary that formatron's Hugging Face integration makes of a tokenizer file."""
+    del sys.modules["torch"]  # this integration does need it
+    from formatron.integrations.transformers import create_engine_vocabulary
+    from transformers import PreTrainedTokenizerFast
+
+    return create_engine_vocabulary(PreTrainedTokenizerFast(tokenizer_file=tokenizer))
 
 
 def quoted(pattern: str) -> str:

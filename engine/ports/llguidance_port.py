@@ -9,12 +9,12 @@ import sys
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from speak import Engine, Illegal, Refused, Session, Tokens, channel, cut, serve
+from speak import Engine, Illegal, Refused, Session, Tokens, channel, cut, loader, serve
 
 PORT = {
     "name": "llguidance",
     "about": "llguidance's matcher",
-    "distributions": ["llguidance", "tokenizers", "transformers"],
+    "distributions": ["llguidance"],
 }
 
 OUTPUT = channel() if __name__ == "__main__" else None
@@ -25,16 +25,15 @@ if __name__ == "__main__":
 class Greedy:
     """A tokenizer object as the engine's wrapper wants it; encodes by longest match over the tokens' bytes."""
 
-    def __init__(self, tokens: Tokens, eos: int) -> None:
-        """Keep the first id of every byte string."""
-        self.eos_token_id, self.bos_token_id, self.special_token_ids = eos, None, [eos]
-        self.tokens = [token if token is not None else b"" for token in tokens]
-        for special, token in enumerate(tokens):
-            if special == eos or token is None:
-                self.tokens[special] = b"" if special != eos else b"<|eos|>"
+    def __init__(self, tokens: Tokens, eos: list[int]) -> None:
+        """Every EOS id is special, whatever bytes it has; keep the first id of every byte string."""
+        self.eos_token_id, self.bos_token_id, self.special_token_ids = eos[0], None, list(eos)
+        self.tokens = [token or b"" for token in tokens]
+        for number in eos:
+            self.tokens[number] = b"<|eos%d|>" % number
         self.first: dict[bytes, int] = {}
         for number, token in enumerate(tokens):
-            if token and number != eos:
+            if token and number not in eos:
                 self.first.setdefault(token, number)
         self.longest = max(map(len, self.first), default=1)
 
@@ -55,9 +54,9 @@ class Greedy:
 class Matching(Session):
     """An LLMatcher; every advance is tried on a copy, since a refused token breaks a matcher for good."""
 
-    def __init__(self, engine: "LLGuidance", matcher: Any) -> None:
-        """Stand where the matcher stands."""
-        self.engine, self.matcher, self.done = engine, matcher, False
+    def __init__(self, engine: "LLGuidance", matcher: Any, ended: str = "") -> None:
+        """Stand where the matcher stands; `ended` is who took EOS: "engine", "port" or nobody."""
+        self.engine, self.matcher, self.ended = engine, matcher, ended
 
     def mask(self) -> bytes:
         """The bitmask as the engine computes it."""
@@ -65,26 +64,33 @@ class Matching(Session):
 
     def is_complete(self) -> bool:
         """is_accepting."""
-        return bool(self.done or self.matcher.is_accepting())
+        return bool(self.ended or self.matcher.is_accepting())
 
     def advance(self, token: int) -> None:
-        """consume_token on a copy that replaces the matcher when it holds."""
+        """consume_token on a copy; a matcher that nothing can follow stops by itself, and the port takes its EOS."""
+        if self.ended:
+            raise Illegal("EOS was taken")
+        if self.matcher.is_stopped():
+            if token not in self.engine.eos:
+                raise Illegal("the matcher has stopped")
+            self.ended = "port"
+            return
         trial = self.matcher.deep_copy()
-        if self.matcher.is_stopped() or not trial.consume_token(token):
+        if not trial.consume_token(token):
             raise Illegal(f"consume_token({token}) is false")
-        self.matcher, self.done = trial, token in self.engine.eos
+        self.matcher, self.ended = trial, "engine" if token in self.engine.eos else ""
 
     def fork(self) -> Session:
         """deep_copy."""
-        copy = Matching(self.engine, self.matcher.deep_copy())
-        copy.done = self.done
-        return copy
+        return Matching(self.engine, self.matcher.deep_copy(), self.ended)
 
     def rollback(self, count: int) -> None:
-        """The engine's own rollback."""
-        if not self.matcher.rollback(count):
+        """The engine's own rollback, after an EOS that the port took."""
+        if count and self.ended == "port":
+            self.ended, count = "", count - 1
+        if count and not self.matcher.rollback(count):
             raise Refused(f"rollback({count}) is false: {self.matcher.get_error()[:200]}")
-        self.done = self.done and count == 0
+        self.ended = self.ended if not count else ""
 
 
 class LLGuidance(Engine):
@@ -92,7 +98,7 @@ class LLGuidance(Engine):
 
     name, distribution = "llguidance", "llguidance"
     kinds = ("regex.unicode", "json_schema", "lark")
-    features = ("fork", "rollback", "tokenizer")
+    features = ("fork", "rollback", *loader())
     policies = {"mask": "forced-first-token", "after_eos": "eos"}  # noqa: RUF012 (read by the loop, never changed)
     notes = "json_schema: whitespace_flexible false; regex: Rust syntax, Unicode \\d \\w \\s"
 
@@ -102,7 +108,7 @@ class LLGuidance(Engine):
             raise Refused("the engine needs an EOS id")
         self.size, self.eos = len(tokens), frozenset(eos)
         if tokenizer is None:
-            wrapper = llguidance.TokenizerWrapper(Greedy(tokens, eos[0]))
+            wrapper = llguidance.TokenizerWrapper(Greedy(tokens, eos))
             more = {"eos_token": eos if len(eos) > 1 else eos[0]}
             self.tokenizer = llguidance.LLTokenizer(wrapper, n_vocab=len(tokens), **more)
         else:
@@ -110,7 +116,7 @@ class LLGuidance(Engine):
             from transformers import PreTrainedTokenizerFast
 
             loaded = PreTrainedTokenizerFast(tokenizer_file=tokenizer)
-            self.tokenizer = from_tokenizer(loaded, n_vocab=len(tokens), eos_token=eos[0])
+            self.tokenizer = from_tokenizer(loaded, n_vocab=len(tokens), eos_token=eos)
 
     def compile(self, kind: str, source: str, options: dict[str, Any]) -> Any:
         """A matcher that is not in error."""

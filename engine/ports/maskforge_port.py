@@ -8,12 +8,12 @@ import sys
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from speak import Engine, Illegal, Refused, Session, Tokens, channel, cut, serve
+from speak import Engine, Illegal, Refused, Session, Tokens, channel, cut, loader, serve
 
 PORT = {
     "name": "maskforge",
     "about": "maskforge's compiler and sessions",
-    "distributions": ["maskforge", "tokenizers", "transformers"],
+    "distributions": ["maskforge"],
 }
 
 OUTPUT = channel() if __name__ == "__main__" else None
@@ -54,7 +54,7 @@ class MaskForge(Engine):
 
     name, distribution = "maskforge", "maskforge"
     kinds = ("json_schema",)
-    features = ("tokenizer",)
+    features = loader()
     policies = {"whitespace": "any", "object_order": "any", "after_eos": "eos"}  # noqa: RUF012
     notes = "one EOS id; empty tokens are left out of the vocabulary; no cache between schemas"
 
@@ -70,7 +70,7 @@ class MaskForge(Engine):
             from transformers import PreTrainedTokenizerFast
 
             loaded = PreTrainedTokenizerFast(tokenizer_file=tokenizer)
-            self.known = from_transformers(loaded, eos_token_id=eos[0])
+            self.known = from_transformers(loaded, eos_token_id=eos[0], logits_vocab_size=self.size)
 
     def compile(self, kind: str, source: str, options: dict[str, Any]) -> Any:
         """The schema compiled without a cache and bound to the vocabulary."""

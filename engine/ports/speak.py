@@ -5,6 +5,7 @@ file descriptor 1 becomes standard error before anything of an engine is importe
 """
 
 import base64
+import importlib.util
 import json
 import os
 import sys
@@ -75,6 +76,11 @@ class Engine:
             return version(self.distribution)
         except PackageNotFoundError:
             return "not installed"
+
+
+def loader(module: str = "transformers") -> tuple[str, ...]:
+    """The feature `tokenizer`, where the module that the engine's own loader needs is here."""
+    return ("tokenizer",) if importlib.util.find_spec(module) else ()
 
 
 def pack(ids: "list[int]", size: int) -> bytes:
@@ -180,6 +186,8 @@ def answered(loop: _Loop, line: bytes) -> tuple[Fields, bool]:
     identifier = None
     try:
         request = json.loads(line)
+        if not isinstance(request, dict):
+            raise KeyError("id: the request is no object")
         identifier = request["id"]
         operation = getattr(loop, f"op_{request['op']}", None)
         if operation is None:
@@ -191,8 +199,8 @@ def answered(loop: _Loop, line: bytes) -> tuple[Fields, bool]:
         kind, message = "illegal", str(error)
     except NotImplementedError:
         kind, message = "unsupported", "this op is not served"
-    except KeyError as error:
-        kind, message = "invalid", f"unknown or missing {error}"
+    except (KeyError, json.JSONDecodeError) as error:
+        kind, message = "invalid", f"unknown, missing or no JSON: {error}"
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a Rust panic is no Exception

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from speak import Engine, Illegal, Refused, Session, Tokens, channel, cut, serve
+from speak import Engine, Illegal, Session, Tokens, channel, cut, serve
 
 PORT = {
     "name": "xgrammar",

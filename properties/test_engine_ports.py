@@ -1,0 +1,241 @@
+"""The ports of third-party engines: what their files are, and how each answers on a vocabulary small enough to read.
+
+What an engine does with a grammar is for the audit to judge. Here only the port is: it answers every op as the protocol
+has it, ends as it documents, and declines what its engine cannot do. The languages are ones on which all engines agree.
+"""
+
+import ast
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from engine.host import Port
+from engine.ports.installed import installed, missing
+from engine.ports.registry import FOLDER, built_in, find
+from engine.protocol import PortError, flag_of, integer_of, mask_of, token_texts
+from maskproof.__main__ import app, load_commands
+
+PYTHON = os.environ.get("MASKPROOF_ENGINES_PYTHON", sys.executable)
+ENGINES = [port.name for port in built_in() if port.distributions]
+FILES = sorted(FOLDER.glob("*_port.py"))
+TOKENS: tuple[bytes | None, ...] = (
+    *(bytes([byte]) for byte in range(256)),
+    b"ab",
+    b"true",
+    b"",
+    None,
+    None,
+    b"ab",
+)
+EOS = 260
+SIZE = len(TOKENS)
+SCHEMA = (
+    '{"type":"object","properties":{"a":{"type":"boolean"}},"required":["a"],"additionalProperties":false}'
+)
+OUR_FOLDERS = {"engine", "fixtures", "maskproof", "oracles", "properties", "reference", "reports"}
+
+
+def started(name: str) -> Iterator[Port]:
+    """The port of an engine, or a skip that names what is missing."""
+    lacking = [need for need, version in find(name).versions(PYTHON).items() if version is None]
+    if lacking:
+        pytest.skip(f"{', '.join(lacking)} not installed in {PYTHON}; set MASKPROOF_ENGINES_PYTHON")
+    with Port(find(name).command(PYTHON)) as port:
+        yield port
+
+
+@pytest.fixture(params=ENGINES)
+def port(request: pytest.FixtureRequest) -> Iterator[Port]:
+    """Each engine's port, its vocabulary given."""
+    for child in started(request.param):
+        assert integer_of(child.request("vocab", tokens=token_texts(TOKENS), eos=[EOS]), "size") == SIZE
+        yield child
+
+
+def opened(port: Port) -> tuple[int, bytes]:
+    """A session over a language with one text, and that text: `ab` where there are patterns, else a schema's."""
+    kinds = port.hello.kinds
+    if "regex.unicode" in kinds:
+        grammar, text = port.request("compile", kind="regex.unicode", source="ab"), b"ab"
+    else:
+        grammar, text = port.request("compile", kind="json_schema", source=SCHEMA), b'{"a":true}'
+    return integer_of(port.request("open", grammar=integer_of(grammar, "grammar")), "session"), text
+
+
+def allowed(port: Port, session: int) -> tuple[set[int], bool]:
+    """The ids of a mask, and whether the output is whole."""
+    answer = port.request("mask", session=session)
+    bits = np.unpackbits(mask_of(answer, SIZE), bitorder="little")[:SIZE]
+    return set(np.flatnonzero(bits).tolist()), flag_of(answer, "complete")
+
+
+def written(port: Port, session: int, text: bytes) -> None:
+    """Take the text byte by byte."""
+    for byte in text:
+        port.request("advance", session=session, token=byte)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_port_file_is_found_by_the_registry(path: Path) -> None:
+    assert [port.path.name for port in built_in()].count(path.name) == 1
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_s_port_imports_nothing_of_the_suite_but_the_line_loop(name: str) -> None:
+    tree = ast.parse(find(name).path.read_text(encoding="utf-8"))
+    roots = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            roots |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            roots.add((node.module or "").partition(".")[0])
+    assert not roots & OUR_FOLDERS
+    assert "speak" in roots
+
+
+def test_the_line_loop_imports_the_standard_library_alone() -> None:
+    tree = ast.parse((FOLDER / "speak.py").read_text(encoding="utf-8"))
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+
+
+def test_no_two_ports_have_one_name_and_each_tells_what_it_is() -> None:
+    names = [port.name for port in built_in()]
+    assert len(set(names)) == len(names)
+    assert all(port.about for port in built_in())
+
+
+def test_the_ports_command_lists_every_engine_whether_it_is_installed_or_not() -> None:
+    load_commands()
+    told = CliRunner().invoke(app, ["ports", "--json", *ENGINES])
+    assert told.exit_code == 0
+    records = json.loads(told.stdout)["records"]
+    assert [record["subject"] for record in records] == ENGINES
+    assert all(record["verdict"] in ("tested", "skipped") for record in records)
+
+
+def test_a_port_is_installed_or_lacks_something_and_never_both() -> None:
+    here = {port.name for port in installed()}
+    assert here | set(missing()) == set(ENGINES)
+    assert not here & set(missing())
+
+
+@pytest.mark.engines
+def test_a_port_names_itself_its_engine_s_version_and_what_it_serves(port: Port) -> None:
+    hello = port.hello
+    assert hello.name in ENGINES
+    assert hello.version == find(hello.name).versions(PYTHON)[find(hello.name).distributions[0]]
+    assert hello.kinds
+    port.bye()
+
+
+@pytest.mark.engines
+def test_the_first_mask_allows_the_one_first_byte_and_tokens_that_go_on_from_it(port: Port) -> None:
+    session, text = opened(port)
+    ids, whole = allowed(port, session)
+    forced = {number for number, token in enumerate(TOKENS) if token and text.startswith(token)}
+    blanks = set(b" \t\n\r") if port.hello.policies.get("whitespace") == "any" else set()
+    assert ids
+    assert ids <= forced | blanks
+    assert not whole
+
+
+@pytest.mark.engines
+def test_a_refused_token_leaves_the_session_as_it_was(port: Port) -> None:
+    session, text = opened(port)
+    before = allowed(port, session)
+    for token in (ord("z"), EOS, SIZE, -1, 258, 259):
+        with pytest.raises(PortError) as refused:
+            port.request("advance", session=session, token=token)
+        assert refused.value.kind == "illegal"
+    assert allowed(port, session) == before
+    written(port, session, text)
+
+
+@pytest.mark.engines
+def test_eos_is_allowed_when_the_text_is_whole_and_taken_once(port: Port) -> None:
+    session, text = opened(port)
+    written(port, session, text[:-1])
+    assert not allowed(port, session)[1]
+    written(port, session, text[-1:])
+    ids, whole = allowed(port, session)
+    assert EOS in ids
+    assert whole
+    port.request("advance", session=session, token=EOS)
+    ids, whole = allowed(port, session)
+    assert ids <= ({EOS} if port.hello.policies.get("after_eos") == "eos" else set())
+    assert whole
+    with pytest.raises(PortError) as refused:
+        port.request("advance", session=session, token=text[0])
+    assert refused.value.kind == "illegal"
+
+
+@pytest.mark.engines
+def test_two_sessions_and_a_fork_go_their_own_ways(port: Port) -> None:
+    one, text = opened(port)
+    two, _ = opened(port)
+    written(port, one, text)
+    assert not allowed(port, two)[1]
+    if "fork" in port.hello.features:
+        copy = integer_of(port.request("fork", session=two), "session")
+        written(port, copy, text)
+        assert allowed(port, copy)[1]
+        assert not allowed(port, two)[1]
+
+
+@pytest.mark.engines
+def test_a_rollback_gives_the_mask_from_before(port: Port) -> None:
+    session, text = opened(port)
+    if "rollback" not in port.hello.features:
+        with pytest.raises(PortError) as refused:
+            port.request("rollback", session=session, count=1)
+        assert refused.value.kind == "refused"
+        return
+    before = allowed(port, session)
+    written(port, session, text)
+    port.request("rollback", session=session, count=len(text))
+    assert allowed(port, session) == before
+
+
+@pytest.mark.engines
+def test_unknown_ops_kinds_and_handles_are_declined_and_the_port_goes_on(port: Port) -> None:
+    for op, fields, kind in (
+        ("no-such-op", {}, "unsupported"),
+        ("compile", {"kind": "no-such-kind", "source": "a"}, "refused"),
+        (
+            "compile",
+            {"kind": port.hello.kinds[0], "source": "(" if len(port.hello.kinds) > 1 else "{"},
+            "refused",
+        ),
+        ("mask", {"session": 12345}, "invalid"),
+        ("open", {}, "invalid"),
+    ):
+        with pytest.raises(PortError) as declined:
+            port.request(op, **fields)
+        assert declined.value.kind == kind
+    session, _ = opened(port)
+    assert allowed(port, session)[0]
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("name", ENGINES)
+def test_several_eos_ids_or_none_are_served_or_refused_at_once(name: str) -> None:
+    for port in started(name):
+        for ends in ([], [EOS, 259]):
+            (told,) = port.batch([("vocab", {"tokens": token_texts(TOKENS), "eos": ends})])
+            if isinstance(told, PortError):
+                assert told.kind == "refused"
+                continue
+            session, text = opened(port)
+            written(port, session, text)
+            ids, whole = allowed(port, session)
+            assert whole
+            assert ids & {EOS, 259} == set(ends)
