@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from engine.host import Port
 from engine.ports.installed import installed, missing
 from engine.ports.registry import FOLDER, built_in, find
+from engine.ports.speak import closed
 from engine.protocol import PortError, flag_of, integer_of, mask_of, token_texts
 from maskproof.__main__ import app, load_commands
 
@@ -120,6 +121,31 @@ def test_the_ports_command_lists_every_engine_whether_it_is_installed_or_not() -
     records = json.loads(told.stdout)["records"]
     assert [record["subject"] for record in records] == ENGINES
     assert all(record["verdict"] in ("tested", "skipped") for record in records)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('{"type":"object"}', '{"type":"object","additionalProperties":false}'),
+        (
+            '{"items":{"type":"object","properties":{"type":{"const":1E2}}}}',
+            '{"items":{"type":"object","properties":{"type":{"const":1E2}},"additionalProperties":false}}',
+        ),
+        (
+            '{"anyOf":[{"type":"object","additionalProperties":true},{"enum":["é",-0.0]}]}',
+            '{"anyOf":[{"type":"object","additionalProperties":true},{"enum":["é",-0.0]}]}',
+        ),
+        ('{"type":"object","minProperties":1}', '{"type":"object","minProperties":1}'),
+        ('{"type":"object","type":"array"}', '{"type":"object","type":"array"}'),
+        ('{"properties":["a"]}', '{"properties":["a"]}'),
+        ('{"type":', '{"type":'),
+        ("true", "true"),
+    ],
+)
+def test_objects_are_closed_in_schemas_of_the_subset_and_nothing_else_is_touched(
+    source: str, expected: str
+) -> None:
+    assert closed(source) == expected
 
 
 def test_a_port_is_installed_or_lacks_something_and_never_both() -> None:

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from speak import Engine, Illegal, Refused, Session, Tokens, channel, serve
+from speak import Engine, Illegal, Refused, Session, Tokens, channel, closed, serve
 
 PORT = {
     "name": "glrmask",
@@ -75,7 +75,7 @@ class GLRMask(Engine):
     def compile(self, kind: str, source: str, options: dict[str, Any]) -> Any:
         """The grammar followed by EOS, compiled for the vocabulary."""
         if kind == "json_schema":
-            grammar = glrmask.Grammar.from_json_schema(source)
+            grammar = glrmask.Grammar.from_json_schema(closed(source))
         else:
             grammar = glrmask.Grammar.from_lark(lark_of(source) if kind == "regex.unicode" else source)
         if self.eos:

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from speak import Engine, Illegal, Refused, Session, Tokens, channel, cut, loader, serve
+from speak import Engine, Illegal, Refused, Session, Tokens, channel, closed, cut, loader, serve
 
 PORT = {
     "name": "llguidance",
@@ -124,7 +124,7 @@ class LLGuidance(Engine):
         if kind == "regex.unicode":
             grammar = make.grammar_from_regex(source)
         elif kind == "json_schema":
-            grammar = make.grammar_from_json_schema(source, overrides={"whitespace_flexible": False})
+            grammar = make.grammar_from_json_schema(closed(source), overrides={"whitespace_flexible": False})
         else:
             grammar = make.grammar_from_lark(source)
         matcher = make(self.tokenizer, grammar, log_level=0)

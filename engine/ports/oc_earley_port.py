@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from speak import Engine, Illegal, Refused, Session, Tokens, channel, cut, serve
+from speak import Engine, Illegal, Refused, Session, Tokens, channel, closed, cut, serve
 
 PORT = {
     "name": "oc-earley",
@@ -61,6 +61,7 @@ class OcEarley(Engine):
     name, distribution = "oc-earley", "oc_earley"
     kinds = ("regex.unicode", "json_schema")
     features = ("rollback",)
+    policies = {"escapes": "short-only"}  # noqa: RUF012 (read by the loop, never changed)
     notes = "one EOS id; empty tokens are left out of the vocabulary; regex: Rust syntax"
 
     def vocabulary(self, tokens: Tokens, eos: list[int], tokenizer: str | None) -> None:
@@ -77,7 +78,7 @@ class OcEarley(Engine):
     def compile(self, kind: str, source: str, options: dict[str, Any]) -> Any:
         """A function that makes a guide at the start."""
         if kind == "json_schema":
-            schema = oc_earley.CompiledSchema.from_json_schema(source, self.known)
+            schema = oc_earley.CompiledSchema.from_json_schema(closed(source), self.known)
             return lambda: schema.guide(MAX_ROLLBACK)
         index = oc_earley.Index(source, self.known)
         return lambda: oc_earley.Guide(index, MAX_ROLLBACK)

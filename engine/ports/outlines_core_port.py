@@ -75,6 +75,7 @@ class OutlinesCore(Engine):
     name, distribution = "outlines-core", "outlines_core"
     kinds = ("regex.unicode", "json_schema")
     features = ("rollback",)
+    policies = {"escapes": "short-only"}  # noqa: RUF012 (read by the loop, never changed)
     notes = "one EOS id, which the port takes, since Guide.advance raises on it; empty tokens are left out"
 
     def vocabulary(self, tokens: Tokens, eos: list[int], tokenizer: str | None) -> None:

@@ -99,6 +99,72 @@ def cut(words: bytes, size: int) -> bytes:
     return bytes(octets)
 
 
+MEANING = {"type", "properties", "required", "items", "minItems", "maxItems", "enum", "const", "anyOf"}
+SILENT = {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
+SUBSET = MEANING | SILENT | {"additionalProperties", "$schema", "$comment"}
+
+
+class _Number(str):
+    """A number as it is spelled."""
+
+
+def closed(source: str) -> str:
+    """The schema with `additionalProperties: false` where an object is silent about it, numbers spelled as they are.
+
+    The suite's own schemas mean closed objects; JSON Schema's default is open ones. A schema that uses any other
+    keyword than the suite's, or gives a key twice, or is no JSON, is left alone: there JSON Schema's meaning counts.
+    """
+    try:
+        schema = json.loads(
+            source, object_pairs_hook=_once, parse_int=_Number, parse_float=_Number, parse_constant=_none
+        )
+        return _text(_closed(schema))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return source
+
+
+def _closed(schema: Any) -> Any:
+    if not isinstance(schema, dict) or not schema.keys() <= SUBSET:
+        raise ValueError("not of the subset")
+    found = dict(schema)
+    if "properties" in schema:
+        found["properties"] = {name: _closed(value) for name, value in schema["properties"].items()}
+    if schema.get("type") == "object":
+        found.setdefault("additionalProperties", False)
+    if "items" in schema:
+        found["items"] = _closed(schema["items"])
+    if "anyOf" in schema:
+        found["anyOf"] = [_closed(branch) for branch in schema["anyOf"]]
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Fields:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key given twice")
+    return found
+
+
+def _none(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, dict):
+        return (
+            "{"
+            + ",".join(
+                f"{json.dumps(name, ensure_ascii=False)}:{_text(entry)}" for name, entry in value.items()
+            )
+            + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ",".join(map(_text, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
 class _Loop:
     """The ops, each on what an Engine gives; sessions and grammars are kept under numbers."""
 

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from speak import Engine, Illegal, Session, Tokens, channel, cut, serve
+from speak import Engine, Illegal, Session, Tokens, channel, closed, cut, serve
 
 PORT = {
     "name": "xgrammar",
@@ -85,7 +85,7 @@ class XGrammar(Engine):
             return self.compiler.compile_regex(source)
         if kind == "json_schema":
             return self.compiler.compile_json_schema(
-                source, any_whitespace=False, separators=(",", ":"), strict_mode=False
+                closed(source), any_whitespace=False, separators=(",", ":"), strict_mode=False
             )
         return self.compiler.compile_grammar(source)
 
