@@ -136,3 +136,10 @@ def report(session: nox.Session) -> None:
     """Turn the results on disk into the page."""
     prepare(session, "report")
     maskproof(session, "report", *session.posargs)
+
+
+@nox.session
+def mutation(session: nox.Session) -> None:
+    """Mutate modules with mutmut and say which mutants live; goes on where it was stopped (hours in all)."""
+    session.install(*PINS, "-e", ".[test]", "mutmut")
+    session.run("python", "-m", "properties.mutation", *session.posargs)
