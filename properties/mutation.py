@@ -1,0 +1,145 @@
+"""Mutation of whole modules by a general tool: `python -m properties.mutation [GROUP…]` (nox -s mutation).
+
+A group is a few modules and the quick tests that are theirs. mutmut rewrites a copy of the project under
+build/mutation, runs the tests once, and forks a process a mutant, which runs only the tests that enter the changed
+function. What is decided stays on disk: a run that was stopped goes on where it stood. The pitfall: a forked child
+inherits the caches that the clean run filled, and a mutant behind a cache would survive unseen; they are emptied
+first. The same module is the pytest plugin that does it. Results are argued in docs/mutation.md.
+"""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import pytest
+from hypothesis import Phase, settings
+
+ROOT = Path(__file__).parent.parent
+COPIES = ROOT / "build" / "mutation"
+FOLDERS = ("engine", "fixtures", "oracles", "properties", "reference")
+EXAMPLES = int(os.environ.get("MUTATION_EXAMPLES", "25"))
+SLOW = ("test_all_short_texts", "test_the_scalars_are_encoded", "hostile", "in_bounded_time", "logarithm")
+"""Names of tests that take seconds each: a mutant costs too much with them."""
+
+GROUPS: dict[str, tuple[str, str]] = {
+    "patterns": ("reference: utf8 charsets atoms nodes patterns", "patterns refusals"),
+    "automata": ("reference: nfa subset minimise compile dfa errors", "dfa patterns"),
+    "toolstream": ("reference: toolstream", "toolstream"),
+    "sampling": ("reference: pcg32 sampling", "sampling"),
+    "masks": ("reference: bitmasks walk masks constraint trie token_graph automata", "masks constraint"),
+    "schema": ("reference: schema_text schema", "schema refusals"),
+    "json": ("reference: jsonwriter jsontext integers", "jsontext"),
+    "lookahead": ("reference: lookahead budget token_graph", "lookahead constraint"),
+    "tools": ("reference: tools toolprompt tool_errors", "tools"),
+    "vocabulary": ("reference: vocabulary gguf token_bytes tokenizer_files tokenizer_json", "vocabulary"),
+    "derivatives": ("oracles: charset pattern_reader terms derivatives", "oracle_derivatives"),
+    "token_masks": ("oracles: token_masks tables", "token_masks"),
+    "tool_text": ("oracles: tool_text", "tool_text toolstream"),
+    "bisimulation": ("oracles: bisimulation canonical", "bisimulation"),
+    "certificates": ("oracles: certificates check_certificate", "certificates"),
+    "graphs": ("oracles: graphs", "graphs"),
+}
+"""Modules, and the files properties/test_NAME.py that judge them, in the order in which they are run."""
+
+MUTMUT = """[mutmut]
+source_paths=\n    reference\n    oracles
+only_mutate=\n    {modules}
+also_copy=\n    engine\n    fixtures\n    properties
+pytest_add_cli_args=\n    -p\n    properties.mutation\n    -p\n    no:cacheprovider
+pytest_add_cli_args_test_selection=\n    {tests}
+use_git_change_detection=false
+track_dependencies=false
+timeout_multiplier=4
+timeout_constant=3
+"""
+VERDICTS = {
+    0: "survived",
+    1: "killed",
+    3: "killed",
+    33: "no test",
+    None: "to do",
+    -24: "killed",
+    36: "killed",
+}
+"""mutmut's exit codes; −24 and 36 are the time limit."""
+
+
+def main(names: list[str]) -> int:
+    """Run the groups and print what each mutant came to."""
+    for name in names or GROUPS:
+        copy = COPIES / name
+        prepare(name, copy)
+        subprocess.run([sys.executable, "-m", "mutmut", "run", "--max-children", "1"], cwd=copy, check=False)
+        report(name, copy)
+    return 0
+
+
+def prepare(name: str, copy: Path) -> None:
+    """Lay the copy that mutmut works in; the verdicts that are in it stay."""
+    folder, modules = GROUPS[name][0].split(": ")
+    for each in FOLDERS:
+        shutil.copytree(ROOT / each, copy / each, dirs_exist_ok=True)
+    for module in (copy / "reference").glob("*.py"):
+        text = module.read_text()
+        module.write_text(re.sub(r"^@lru_cache\(maxsize=\d+\)\n", "", text, flags=re.MULTILINE))
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    files = [f"properties/test_{test}.py" for test in (*GROUPS[name][1].split(), "mutation_survivors")]
+    tests = "\n    ".join(file for file in files if (ROOT / file).exists())
+    chosen = "\n    ".join(f"{folder}/{module}.py" for module in modules.split())
+    (copy / "setup.cfg").write_text(MUTMUT.format(modules=chosen, tests=tests))
+
+
+def report(name: str, copy: Path) -> None:
+    """One line a module, then the mutants that live."""
+    for file in sorted((copy / "mutants").glob("*/*.py.meta")):
+        codes = ast.literal_eval(file.read_text().replace("null", "None"))["exit_code_by_key"]
+        if codes:
+            found = Counter(VERDICTS.get(code, f"code {code}") for code in codes.values())
+            print(f"{name}: {file.parent.name}/{file.name.removesuffix('.py.meta')}: {dict(found)}")
+            print(*(f"  {key}" for key, code in codes.items() if VERDICTS.get(code) != "killed"), sep="\n")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Empty every cache of the modules under test."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("reference.", "oracles.")):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
+                elif isinstance(value, WeakKeyDictionary):
+                    value.clear()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Few examples, always the same ones, none shrunk; and nothing slow."""
+    slow = [
+        item for item in items if any(part in item.name for part in SLOW) or item.get_closest_marker("slow")
+    ]
+    items[:] = [item for item in items if item not in slow]
+    config.hook.pytest_deselected(items=slow)
+    for item in items:
+        test = getattr(item, "obj", None)
+        own = getattr(test, "_hypothesis_internal_use_settings", None)
+        if own is not None and test is not None:
+            test._hypothesis_internal_use_settings = few(own)
+
+
+def few(own: settings) -> settings:
+    """The test's settings for a mutant."""
+    return settings(
+        own,
+        max_examples=min(own.max_examples, EXAMPLES),
+        derandomize=True,
+        database=None,
+        phases=[Phase.explicit, Phase.generate],
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
