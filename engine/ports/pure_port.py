@@ -449,10 +449,11 @@ def canonical(lazy: Lazy) -> tuple[list[int], list[list[int]]]:
     while state < len(lazy.members):
         rows.append([lazy.step(state, byte) for byte in range(256)])
         state += 1
+    narrow = list(zip(*dict.fromkeys(zip(*rows, strict=True)), strict=True))  # each column once
     blocks = [int(lazy.accepts(state)) for state in range(len(rows))]
     while True:
         names: dict[tuple[int, ...], list[int]] = {}
-        for state, row in enumerate(rows):
+        for state, row in enumerate(narrow):
             signature = (blocks[state], *(DEAD if target == DEAD else blocks[target] for target in row))
             names.setdefault(signature, []).append(state)
         if len(names) == len(set(blocks)):
