@@ -410,17 +410,29 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
+def held(data: Any) -> list[Any]:
+    """The certificates in a file: the one that it is, or those of its cases, if it is a list of `cases`."""
+    cases = data.get("cases") if type(data) is dict else None
+    if type(cases) is not list:
+        return [data]
+    require(cases != [], "cases: there is no certificate")
+    return [case.get("certificate") if type(case) is dict else None for case in cases]
+
+
 def main(arguments: list[str]) -> int:
     """Check the file named and print one line."""
     try:
-        with open(arguments[0], encoding="utf-8") as file:
-            flaws = check(json.load(file, object_pairs_hook=once))
+        (name,) = arguments
+        with open(name, encoding="utf-8") as file:
+            flaws = [
+                flaw for document in held(json.load(file, object_pairs_hook=once)) for flaw in check(document)
+            ]
     except Flaw as flaw:
         flaws = [str(flaw)]
-    except (IndexError, OSError, RecursionError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         print(f"no certificate to check: {error}; usage: check_certificate.py FILE", file=sys.stderr)
         return 2
-    print(f"{arguments[0]}: {'; '.join(flaws) or 'OK, the claim is proven'}")
+    print(f"{name}: {'; '.join(flaws) or 'OK, the claim is proven'}")
     return 1 if flaws else 0
 
 

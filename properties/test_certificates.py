@@ -259,6 +259,18 @@ def test_the_checker_file_alone_checks_a_file_and_says_so_in_one_line(tmp_path):
     assert runs[2].stdout == "" and runs[2].stderr.startswith("no certificate to check: ")
 
 
+def test_a_golden_file_is_checked_case_by_case(tmp_path, capsys):
+    file = tmp_path / "cases.json"
+    cases = [{"id": "one", "certificate": CERTIFICATES[0]}, {"id": "two", "certificate": CERTIFICATES[5]}]
+    for said, held in [("OK, the claim is proven", cases), ("cases: there is no certificate", [])]:
+        file.write_text(json.dumps({"format": 1, "cases": held}), encoding="utf-8")
+        assert main([str(file)]) == (0 if held else 1)
+        assert capsys.readouterr().out == f"{file}: {said}\n"
+    for wrong in ({"id": "three"}, {"id": "three", "certificate": {**CERTIFICATES[0], "splits": []}}, 3):
+        file.write_text(json.dumps({"cases": [*cases, wrong]}), encoding="utf-8")
+        assert main([str(file)]) == 1
+
+
 def test_a_key_given_twice_is_refused(tmp_path, capsys):
     file = tmp_path / "twice.json"
     file.write_text(json.dumps(CERTIFICATES[0])[:-1] + ', "format": 1}', encoding="utf-8")
