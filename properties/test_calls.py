@@ -1,4 +1,4 @@
-"""ConstrainCall without a model: the files, the two decoders and their proof, the output that is resumed, the scores."""
+"""ConstrainCall without a model: the files, the two decoders and their proof, the resumed output, the scores."""
 
 import json
 from pathlib import Path
@@ -151,7 +151,7 @@ def test_a_bad_prompts_file_is_refused_with_file_line_and_reason(tmp_path, text,
 
 
 def test_a_file_that_is_not_there_is_refused_by_name(tmp_path):
-    with pytest.raises(BadInput, match="absent.json: cannot be read"):
+    with pytest.raises(BadInput, match=r"absent\.json: cannot be read"):
         read_functions(tmp_path / "absent.json")
 
 
@@ -257,7 +257,10 @@ def along(functions, vocabulary, text):
         )
 
 
-CALL = b'{"name":"fn_substitute_string_with_regex","parameters":{"source_string":"a\\"b \xc3\xa9","regex":"[0-9]","replacement":""}}'
+CALL = (
+    b'{"name":"fn_substitute_string_with_regex",'
+    b'"parameters":{"source_string":"a\\"b \xc3\xa9","regex":"[0-9]","replacement":""}}'
+)
 
 
 def test_forced_text_is_the_same_for_both_decoders():
@@ -347,7 +350,7 @@ def test_more_lines_than_prompts_are_another_job(tmp_path):
     path = tmp_path / "out.jsonl"
     path.write_text("".join(dumps({"prompt": p.text, **ANSWER}) + "\n" for p in PROMPTS), encoding="utf-8")
     assert read_output(path, PROMPTS, the_functions()) == [ANSWER] * 3
-    with pytest.raises(BadInput, match="line 3: .* there are only 2 prompts"):
+    with pytest.raises(BadInput, match=r"line 3: .* there are only 2 prompts"):
         Output(path, PROMPTS[:2], the_functions())
 
 

@@ -58,8 +58,11 @@ def load_model(spec: str, placement: Placement | None = None) -> TransformerMode
     """The model of this name, file, folder or hub id."""
     where = placement or Placement()
     _check_device(where.device)
+    if spec == "qwen3-wide":
+        _check_memory(spec, WIDE_PARAMETERS * where.torch_dtype.itemsize, where.device)
     if spec in ("tiny-qwen3", "qwen3-wide"):
-        return _random_qwen3(spec, where)
+        sizes = TINY if spec == "tiny-qwen3" else WIDE
+        return random_qwen3(spec, padded(load_vocabulary("qwen3"), QWEN3_LOGITS), sizes, where)
     if spec == "smollm2":
         return _gguf(spec, smollm2_file(), where)
     return _gguf(spec, Path(spec), where) if spec.endswith(".gguf") else _pretrained(spec, where)
@@ -89,23 +92,23 @@ def _check_device(device: str) -> None:
         raise BadInput(f"device {device!r} cannot be used: {str(error).splitlines()[0]}; try cpu") from error
 
 
-def _random_qwen3(spec: str, where: Placement) -> TransformerModel:
-    vocabulary = padded(load_vocabulary("qwen3"), QWEN3_LOGITS)
+def random_qwen3(
+    name: str, vocabulary: Vocabulary, sizes: dict[str, int], where: Placement
+) -> TransformerModel:
+    """A Qwen3 of these sizes over a vocabulary, its weights drawn from the seed."""
     config = Qwen3Config(
-        vocab_size=QWEN3_LOGITS,
+        vocab_size=len(vocabulary),
         tie_word_embeddings=True,
         max_position_embeddings=40_960,
         rope_parameters={"rope_type": "default", "rope_theta": 1_000_000.0},
-        **(TINY if spec == "tiny-qwen3" else WIDE),
+        **sizes,
     )
-    if spec == "qwen3-wide":
-        _check_memory(spec, WIDE_PARAMETERS * where.torch_dtype.itemsize, where.device)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(where.seed)
         network = Qwen3ForCausalLM(config).to(where.torch_dtype).to(where.device).eval()
     encode = LongestMatch(vocabulary).encode
     return TransformerModel(
-        spec, network, vocabulary, encode, _plain_chat(encode), f"random, seed {where.seed}"
+        name, network, vocabulary, encode, _plain_chat(encode), f"random, seed {where.seed}"
     )
 
 
