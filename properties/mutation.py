@@ -23,7 +23,10 @@ from hypothesis import Phase, settings
 ROOT = Path(__file__).parent.parent
 COPIES = ROOT / "build" / "mutation"
 FOLDERS = ("engine", "fixtures", "oracles", "properties", "reference")
-EXAMPLES = int(os.environ.get("MUTATION_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("MUTATION_EXAMPLES", "15"))
+SETTINGS = "_hypothesis_internal_use_settings"
+"""Where hypothesis keeps the settings of a test; they are replaced there."""
+
 SLOW = ("test_all_short_texts", "test_the_scalars_are_encoded", "hostile", "in_bounded_time", "logarithm")
 """Names of tests that take seconds each: a mutant costs too much with them."""
 
@@ -117,17 +120,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Few examples, always the same ones, none shrunk; and nothing slow."""
+    """Hand examples first; few drawn ones, always the same, none shrunk; and nothing slow."""
     slow = [
         item for item in items if any(part in item.name for part in SLOW) or item.get_closest_marker("slow")
     ]
-    items[:] = [item for item in items if item not in slow]
+    items[:] = sorted(
+        (item for item in items if item not in slow),
+        key=lambda item: hasattr(getattr(item, "obj", None), SETTINGS),
+    )
     config.hook.pytest_deselected(items=slow)
     for item in items:
         test = getattr(item, "obj", None)
-        own = getattr(test, "_hypothesis_internal_use_settings", None)
-        if own is not None and test is not None:
-            test._hypothesis_internal_use_settings = few(own)
+        if hasattr(test, SETTINGS):
+            setattr(test, SETTINGS, few(getattr(test, SETTINGS)))
 
 
 def few(own: settings) -> settings:
