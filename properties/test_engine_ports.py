@@ -231,6 +231,40 @@ def test_a_rollback_gives_the_mask_from_before(port: Port) -> None:
     assert allowed(port, session) == before
 
 
+def byte_level_tokenizer(path: Path) -> list[bytes | None]:
+    """Write a byte-level BPE tokenizer.json: every byte, words after a blank, a special EOS last; the list as bytes."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    rest = iter(range(256, 512))
+    letters = [chr(byte) if byte in plain else chr(next(rest)) for byte in range(256)]
+    vocabulary = {letter: byte for byte, letter in enumerate(letters)}
+    words = [f"{letters[32]}{letters[byte]}" for byte in range(33, 127)]
+    vocabulary |= {word: number for number, word in enumerate(words, 256)}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    model = {"type": "BPE", "vocab": vocabulary, "merges": [" ".join(word) for word in words]}
+    end = {"id": 350, "content": "<|end|>", "special": True}
+    end |= dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    document = {"version": "1.0", "added_tokens": [end], "model": model}
+    document |= {"pre_tokenizer": byte_level, "decoder": byte_level}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return [*(bytes([byte]) for byte in range(256)), *(bytes([32, byte]) for byte in range(33, 127)), None]
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_engine_s_own_loader_reads_a_tokenizer_file(name: str, tmp_path: Path) -> None:
+    for port in started(name):
+        if "tokenizer" not in port.hello.features:
+            pytest.skip(f"the port of {name} serves no tokenizer")
+        tokens = byte_level_tokenizer(tmp_path / "tokenizer.json")
+        fields = {"tokens": token_texts(tokens), "eos": [350], "tokenizer": str(tmp_path / "tokenizer.json")}
+        assert integer_of(port.request("vocab", **fields), "size") == 351
+        session, text = opened(port)
+        written(port, session, text)
+        answer = port.request("mask", session=session)
+        assert flag_of(answer, "complete")
+        assert np.unpackbits(mask_of(answer, 351), bitorder="little")[350] == 1
+
+
 @pytest.mark.engines
 def test_unknown_ops_kinds_and_handles_are_declined_and_the_port_goes_on(port: Port) -> None:
     for op, fields, kind in (

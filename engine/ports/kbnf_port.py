@@ -110,10 +110,18 @@ class KBNF(Engine):
 def loaded(tokenizer: str) -> Any:
     """The vocabulary that formatron's Hugging Face integration makes of a tokenizer file."""
     del sys.modules["torch"]  # this integration does need it
+    _mend_pydantic()
     from formatron.integrations.transformers import create_engine_vocabulary
     from transformers import PreTrainedTokenizerFast
 
     return create_engine_vocabulary(PreTrainedTokenizerFast(tokenizer_file=tokenizer))
+
+
+def _mend_pydantic() -> None:
+    """Put `typing` where formatron 0.5.0 imports it from."""
+    import pydantic
+
+    pydantic.typing = typing
 
 
 def quoted(pattern: str) -> str:
@@ -124,9 +132,7 @@ def quoted(pattern: str) -> str:
 
 def formatter(source: str, vocabulary: Any) -> Any:
     """formatron's formatter of a schema, without blanks between JSON's tokens."""
-    import pydantic
-
-    pydantic.typing = typing  # formatron 0.5.0 imports it from there
+    _mend_pydantic()
     import formatron.formats.json as written
     from formatron.formatter import FormatterBuilder
     from formatron.schemas.json_schema import create_schema

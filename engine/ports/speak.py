@@ -195,7 +195,12 @@ class _Loop:
                 texts = json.load(file)
         tokens: Tokens = [None if text is None else base64.b64decode(text) for text in texts]
         self.size, self.shelf = len(tokens), {"grammar": {}, "session": {}}
-        self.engine.vocabulary(tokens, list(request.get("eos", [])), request.get("tokenizer"))
+        try:
+            self.engine.vocabulary(tokens, list(request.get("eos", [])), request.get("tokenizer"))
+        except (KeyboardInterrupt, SystemExit, Refused):
+            raise
+        except BaseException as error:  # a Rust panic is no Exception
+            raise Refused(f"{type(error).__name__}: {str(error)[:400]}") from error
         return {"size": len(tokens)}
 
     def op_compile(self, request: Fields) -> Fields:
@@ -204,7 +209,7 @@ class _Loop:
             raise Refused(f"kind {request['kind']!r} is not served")
         try:
             grammar = self.engine.compile(request["kind"], request["source"], request.get("options") or {})
-        except (KeyboardInterrupt, SystemExit):
+        except (KeyboardInterrupt, SystemExit, Refused):
             raise
         except BaseException as error:  # a Rust panic is no Exception
             raise Refused(f"{type(error).__name__}: {str(error)[:400]}") from error
