@@ -44,14 +44,14 @@ ADVERSARIES = ("none", "forbidden", "longest", "endless")
 class Ground:
     """A language to walk in, over one vocabulary: its masks, its judges, its least budget."""
 
-    def __init__(self, language: Language, vocabulary: Vocabulary) -> None:
-        """Compile the language and make all its masks."""
+    def __init__(self, language: Language, vocabulary: Vocabulary, *, validate: bool = True) -> None:
+        """Compile the language and make all its masks; `validate` is whether outputs also go through jsonschema."""
         self.language = language
         dfa = regex_to_dfa(language.pattern, language.dialect)
         self.index = TokenIndex(dfa, vocabulary)
         self.index.bitmask_table()
         self.masks = MaskJudge(language, self.index, dfa)
-        self.outputs = OutputJudge(language)
+        self.outputs = OutputJudge(language, validate=validate)
 
     @property
     def is_finishable(self) -> bool:

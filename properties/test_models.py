@@ -309,6 +309,43 @@ def test_walks_of_a_small_model_are_judged_and_their_cost_is_told():
     assert cost.cache_bytes > 0
 
 
+# ---- the script for a machine with a GPU
+
+OTHERS = ("jsonschema", "msgspec", "networkx", "typer", "z3", "gguf")
+
+
+def gpu_script(*arguments):
+    """The script in a Python where none of our other dependencies can be imported."""
+    without = f"import runpy, sys; sys.modules.update(dict.fromkeys({OTHERS}))"
+    script = ROOT.parent / "scripts" / "gpu_walks.py"
+    code = f"{without}; sys.argv = ['gpu_walks', *{arguments!r}]; runpy.run_path({str(script)!r}, run_name='__main__')"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_the_gpu_script_says_plainly_when_there_is_no_gpu():
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    found = gpu_script()
+    assert (found.returncode, found.stdout) == (
+        3,
+        "no GPU: torch sees no CUDA device here, so that nothing was run on one\n",
+    )
+
+
+def test_the_gpu_script_walks_with_torch_and_transformers_alone():
+    found = gpu_script("--device", "cpu", "--model", "tiny-qwen3", "--walks", "3", "--cpu-walks", "1")
+    assert found.returncode == 0, found.stderr
+    report = json.loads(found.stdout[found.stdout.index("{") :])
+    assert "not validated with it" in found.stdout
+    assert (report["ends"], report["problems"], report["cpu"]["walks"]) == (
+        {"eos": 3, "whole": 0, "unfinished": 0},
+        [],
+        1,
+    )
+
+
 # ---- calls
 
 

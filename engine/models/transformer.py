@@ -123,7 +123,10 @@ class TransformerRows:
                 logits_to_keep=1,
                 **{self._keyword: self._cache},
             )
-        return output.logits[:, -1].float()
+        logits = output.logits[:, -1].float()
+        if logits.is_cuda:
+            torch.cuda.synchronize(logits.device)  # what is timed around this is the model, not the queue
+        return logits
 
     def _tensor(self, rows: Any) -> torch.Tensor:
         return torch.tensor(rows, dtype=torch.long, device=self._network.device)
