@@ -333,6 +333,7 @@ TEXTS: list[tuple[str | bytes, int, str]] = [
     ('"a\nb"', 2, r"a control character stands raw in a string; write '\u000a'"),
     ('"\\ud800"', 1, r"\ud800 is a lone surrogate; write both halves of the pair"),
     ('"a\\udc00\\ud800"', 2, r"\udc00 is a lone surrogate; write both halves of the pair"),
+    ('"\\ud800\\udbff\\udc00"', 1, r"\ud800 is a lone surrogate; write both halves of the pair"),
     ('"\\ud800\\u0041"', 1, r"\ud800 is a lone surrogate; write both halves of the pair"),
     ('"\ud800"', 1, "U+D800 is a lone surrogate, not a character; remove it"),
     (b'"\xc3\xa9\xff"', 2, "byte 0xff is not UTF-8 here; save the text as UTF-8"),

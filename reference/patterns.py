@@ -115,7 +115,7 @@ class _Parser:
         """Begin the branch after a `|`."""
         group = self.groups[-1]
         group.branches.append(sequence(group.parts))
-        group.parts, group.quantified = [], False
+        group.parts = []
         self.cursor.position += 1
 
     def open_group(self) -> None:
