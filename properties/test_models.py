@@ -1,6 +1,8 @@
 """Models: batches that equal rows alone, the real SmolLM2, walks and calls of models, and what the constraint costs."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
