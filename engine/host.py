@@ -243,7 +243,7 @@ class Port:
 
     def _refuse_leftovers(self, child: Watched) -> None:
         """Whatever was printed since the last answer was not asked for."""
-        child.read_ready(self._unread, self._log, self.limits)
+        child.read_output(self._unread, self.limits)
         if self._unread:
             raise self._broken("garbage", f"printed without being asked: {self._peek()}")
 

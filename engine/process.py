@@ -80,20 +80,22 @@ class Watched:
         return size
 
     def turn(self, pending: bytes, unread: bytearray, log: bytearray, bounds: Bounds, wait: float) -> bytes:
-        """Wait for a pipe at most `wait` seconds and serve those that are ready; returns what is left to write."""
+        """Write what fits, wait for a pipe at most `wait` seconds, serve the ready ones; what is left to write."""
+        if pending:
+            pending = self._write(pending)
         self._want_to_write(bool(pending))
         for key, _ in self._selector.select(wait):
             if key.fileobj is self._input:
                 pending = self._write(pending)
             elif key.fileobj is self._output:
-                self._read(self._output, unread, bounds.line + CHUNK, keep_start=True)
+                self.read_output(unread, bounds)
             else:
                 self._read(self._errors, log, bounds.log, keep_start=False)
         return pending
 
-    def read_ready(self, unread: bytearray, log: bytearray, bounds: Bounds) -> None:
+    def read_output(self, unread: bytearray, bounds: Bounds) -> None:
         """Read what is there already, once."""
-        self.turn(b"", unread, log, bounds, 0.0)
+        self._read(self._output, unread, bounds.line + CHUNK, keep_start=True)
 
     def read_log(self, log: bytearray, room: int) -> None:
         """Read what the log pipe holds, a bounded amount."""

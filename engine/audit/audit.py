@@ -5,6 +5,7 @@ each kind is diagnosed and shrunk. A port that dies is started again and the aud
 check ends that check, and one that cannot be started at all ends the audit.
 """
 
+import contextlib
 import random
 import time
 from collections import Counter
@@ -21,7 +22,7 @@ from engine.audit.findings import Subject, record_of
 from engine.audit.free import FreeWalker
 from engine.audit.plan import Case, Settings
 from engine.audit.runner import Declined, Runner, Tally
-from engine.audit.scenario import Grammar, Scenario
+from engine.audit.scenario import Scenario
 from engine.audit.shrink import Budget
 from engine.audit.vocabularies import named
 from engine.audit.walks import walks
@@ -88,24 +89,46 @@ class Auditor:
         self.lab.close()
 
     def records(self) -> Iterator[Record]:
-        """Every check of the plan."""
-        kinds, features = self.port.hello.kinds, self.port.hello.features
-        yield self._hello()
+        """Every check of the plan, what is quick first: surfaces and refusals, sessions, then case by case."""
+        kinds, seed = self.port.hello.kinds, self.settings.seed
+        vocabularies = named(self.settings.vocabularies)
         cases = plan.cases(self.settings, kinds)
-        for number, case in enumerate(cases):
-            self.request.tick(number, len(cases), case.id)
-            yield from self._case(case)
-        self.request.tick(len(cases), len(cases), "sessions")
-        for check, case_id, scenarios in self._together(kinds, features):
-            yield from self._check(case_id, check, scenarios)
-        yield from self._refusals(kinds)
+        yield self._hello()
         if not self.settings.languages:
-            yield from surfaces.surfaces(self.runner, self.subject, cases, self.settings.seed)
-            yield from tool_surfaces.records(self.runner, self.subject, features, self.settings.seed)
+            yield from tool_surfaces.records(self.runner, self.subject, self.port.hello.features, seed)
+            yield from surfaces.surfaces(self.runner, self.subject, cases, seed)
+        yield from self._refusals(kinds, vocabularies[0])
+        self._forget_all()
+        taken = list[Case]()
+        for vocabulary in vocabularies:
+            own = [case for case in cases if case.vocabulary is vocabulary]
+            yield from self._compiled(own, taken)
+            for check in self._together(
+                vocabulary, [case for case in taken if case.vocabulary is vocabulary]
+            ):
+                yield from self._check(*check)
+        if len(vocabularies) > 1:
+            yield from self._check(*self._two_vocabularies(vocabularies, taken))
+        for number, case in enumerate(taken):
+            self.request.tick(number, len(taken), case.id)
+            if self._is_exact(case.grammar.kind):
+                yield from self._case(case)
+        yield from self._without_scenarios([case for case in taken if case.grammar.kind == "json_schema"])
+
+    def _without_scenarios(self, own: list[Case]) -> Iterator[Record]:
+        """What comes last: questions that are no scenarios, and the automata, which are dear to some ports."""
+        for case in own:
+            yield from self._free(case)
+        if not self.settings.languages:
+            yield from surfaces.automata(self.runner, self.subject)
         if self.request.corpus:
-            yield from corpus_records(
-                self.runner, self.subject, named(self.settings.vocabularies)[0], self.request
-            )
+            first = named(self.settings.vocabularies)[0]
+            yield from corpus_records(self.runner, self.subject, first, self.request)
+
+    def _forget_all(self) -> None:
+        """A fresh child: what was asked without a scenario is in no history, and must not explain a finding."""
+        with contextlib.suppress(PortFault):
+            self.runner.restart()
 
     def _hello(self) -> Record:
         hello = self.port.hello
@@ -116,14 +139,6 @@ class Auditor:
 
     def _case(self, case: Case) -> Iterator[Record]:
         """The checks of one grammar over one vocabulary."""
-        if case.grammar.kind in JSON_KINDS and self.runner.policy.any_order:
-            yield from self._free(case)
-            return
-        refusal = self._compiled(case)
-        if refusal is not None:
-            yield refusal
-            if refusal.verdict == "refused":
-                return
         truth = exact(case.grammar, case.vocabulary, self.runner.policy)
         seed = self.settings.seed
         yield from self._check(
@@ -137,21 +152,20 @@ class Auditor:
         yield from self._check(case.id, "end", plan.endings(case, truth, seed))
         many, length = self.settings.walks, self.settings.length
         yield from self._check(case.id, "walks", walks(case, truth, seed, many, length))
-        if case.grammar.kind == "json_schema":
-            yield from self._free(case)
 
-    def _compiled(self, case: Case) -> Record | None:
-        """What compiling says, when it says something worth a record."""
-        try:
-            found = self.runner.run(case.scenario([("compile", 0)]))
-        except Declined as declined:
-            return self.subject.record(case.id, "compile", "refused", message=str(declined))
-        if not found:
-            return None
-        finding = Finding(
-            found[0].kind, found[0].message, case.scenario([("compile", 0)]), found[0], case.scenario([])
-        )
-        return record_of(self.subject, case.id, "compile", finding, self.runner.policy, 0.0)
+    def _compiled(self, own: Sequence[Case], taken: list[Case]) -> Iterator[Record]:
+        """Compile every case; what is taken goes to `taken`, what is not is a record."""
+        for case in own:
+            scenario = case.scenario([("compile", 0)])
+            try:
+                found = self.runner.run(scenario)
+            except Declined as declined:
+                yield self.subject.record(case.id, "compile", "refused", message=str(declined))
+                continue
+            if found:
+                finding = Finding(found[0].kind, found[0].message, scenario, found[0], scenario)
+                yield record_of(self.subject, case.id, "compile", finding, self.runner.policy, 0.0)
+            taken.append(case)
 
     def _check(
         self, case: str, check: str, scenarios: Iterable[Scenario], truth: Exact | None = None
@@ -208,37 +222,36 @@ class Auditor:
         return record_of(self.subject, case, check, finding, self.runner.policy, seconds)
 
     def _together(
-        self, kinds: Sequence[str], features: Sequence[str]
+        self, vocabulary: Vocabulary, taken: Sequence[Case]
     ) -> Iterator[tuple[str, str, Iterable[Scenario]]]:
-        """Checks over several sessions and grammars in one process."""
-        policy, seed = self.runner.policy, self.settings.seed
-        vocabularies = named(self.settings.vocabularies)
-        for vocabulary in vocabularies:
-            grammars = self._taken(vocabulary)
-            if grammars:
-                made = programs.programs(grammars, vocabulary, policy, features, seed, self.settings.programs)
-                yield "sessions", f"sessions@{vocabulary.name}", made
-        first = vocabularies[0]
-        exact_kinds = [kind for kind in kinds if not (kind in JSON_KINDS and policy.any_order)]
-        yield "grammars", f"grammars@{first.name}", programs.families(first, policy, exact_kinds, seed)
-        if len(vocabularies) > 1:
-            chosen = self._taken(first)[:4]
-            swapped = programs.two_vocabularies(chosen, first, vocabularies[1], policy, seed)
-            yield "vocabularies", f"{first.name} and {vocabularies[1].name}", swapped
+        """Checks over several sessions and grammars in one process: (case, check, scenarios)."""
+        hello, policy, seed = self.port.hello, self.runner.policy, self.settings.seed
+        grammars = [case.grammar for case in taken if self._is_exact(case.grammar.kind)]
+        if grammars:
+            many = self.settings.programs
+            made = programs.programs(grammars, vocabulary, policy, hello.features, seed, many)
+            yield f"sessions@{vocabulary.name}", "sessions", made
+        if vocabulary is named(self.settings.vocabularies)[0]:
+            kinds = [kind for kind in hello.kinds if self._is_exact(kind)]
+            yield (
+                f"grammars@{vocabulary.name}",
+                "grammars",
+                programs.families(vocabulary, policy, kinds, seed),
+            )
 
-    def _taken(self, vocabulary: Vocabulary) -> list[Grammar]:
-        """The grammars that the port took over a vocabulary and that have an exact language."""
-        taken = [
-            case.grammar
-            for case in plan.cases(self.settings, self.port.hello.kinds)
-            if case.vocabulary is vocabulary
+    def _two_vocabularies(
+        self, vocabularies: Sequence[Vocabulary], taken: Sequence[Case]
+    ) -> tuple[str, str, Iterable[Scenario]]:
+        first, second = vocabularies[:2]
+        own = [
+            case.grammar for case in taken if case.vocabulary is first and self._is_exact(case.grammar.kind)
         ]
-        return [
-            grammar
-            for grammar in taken
-            if self.runner.has_taken(grammar, vocabulary)
-            and not (grammar.kind in JSON_KINDS and self.runner.policy.any_order)
-        ]
+        swapped = programs.two_vocabularies(own[:4], first, second, self.runner.policy, self.settings.seed)
+        return f"{first.name} and {second.name}", "vocabularies", swapped
+
+    def _is_exact(self, kind: str) -> bool:
+        """Whether grammars of the kind have one exact language under the port's policy."""
+        return not (kind in JSON_KINDS and self.runner.policy.any_order)
 
     def _free(self, case: Case) -> Iterator[Record]:
         """Walks that the engine's own masks lead."""
@@ -286,8 +299,7 @@ class Auditor:
             seconds=time.perf_counter() - begun,
         )
 
-    def _refusals(self, kinds: Sequence[str]) -> Iterator[Record]:
-        vocabulary = named(self.settings.vocabularies)[0]
+    def _refusals(self, kinds: Sequence[str], vocabulary: Vocabulary) -> Iterator[Record]:
         for refusal in refusals.refusals(list(kinds)):
             yield refusals.judge_refusal(self.runner, self.subject, vocabulary, refusal)
         if "json_schema" in kinds:

@@ -7,7 +7,7 @@ what came before (another session, a fork, a rollback, a refused token, an older
 that dies, hangs or babbles keeps that kind either way.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.audit.compare import Difference
@@ -20,6 +20,7 @@ from engine.host import Port, PortFault
 
 FAULTS = frozenset({"crash", "hang", "garbage", "memory"})
 SEARCHED_STATES = 40
+LOOKED_BACK = (8, 64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,14 +94,22 @@ def diagnose(
     return Finding(kind, message, cut, difference, cut, seen_again=False)
 
 
-def _bases(difference: Difference, cut: Scenario, history: Sequence[Scenario]) -> list[Scenario]:
-    """Where the fault may be seen again: alone, in its scenario, after all that this child was asked before."""
+def _bases(difference: Difference, cut: Scenario, history: Sequence[Scenario]) -> Iterator[Scenario]:
+    """Where the fault may be seen again: alone, in its scenario, after more and more of what this child was asked."""
     question = alone(difference)
-    bases = [question] if question is not None and question.steps != cut.steps else []
-    bases.append(cut)
-    if len(history) > 1:
-        bases.append(joined([*history[:-1], cut]))
-    return bases
+    if question is not None and question.steps != cut.steps:
+        yield question
+    yield cut
+    before = list(history[:-1])
+    named = {grammar.source for grammar in cut.grammars}
+    related = [one for one in before if named & {grammar.source for grammar in one.grammars}]
+    if related:
+        yield joined([*related[:2], *related[2:][-6:], cut])
+    for many in LOOKED_BACK:
+        if before:
+            yield joined([*before[-many:], cut])
+        if many >= len(before):
+            break
 
 
 def _kind(lab: Lab, base: Scenario, difference: Difference, *, fresh: bool) -> str | None:

@@ -31,15 +31,17 @@ class Exact:
         self.dfa: Dfa = compiled(grammar, policy)
         self.index = TokenIndex(self.dfa, vocabulary)
         self.width = -(-len(vocabulary) // 8)
-        self._nothing = np.zeros(self.width, np.uint8)
+        self._masks: dict[int, Packed] = {DONE: np.zeros(self.width, np.uint8)}
+        self._rows: dict[int, list[int]] = {}
         self._paths: dict[int, Path] = {}
         self._firsts: dict[int, tuple[list[int], list[int]]] = {}
 
     def mask(self, state: int) -> Packed:
         """The packed mask of a state, uint8[ceil(V/8)]: nothing when DONE."""
-        if state == DONE:
-            return self._nothing
-        return self.index.bitmask(state).view(np.uint8)[: self.width]
+        found = self._masks.get(state)
+        if found is None:
+            found = self._masks[state] = self.index.bitmask(state).view(np.uint8)[: self.width]
+        return found
 
     def is_complete(self, state: int) -> bool:
         """Whether the bytes so far are a member."""
@@ -49,9 +51,20 @@ class Exact:
         """The state after a token, DEAD when it is not allowed, DONE after EOS."""
         if state == DONE or not 0 <= token < len(self.vocabulary) or not self.is_allowed(state, token):
             return DEAD
-        if token in self.vocabulary.eos:
-            return DONE
-        return self.dfa.step(state, self.vocabulary.tokens[token] or b"")
+        return (
+            DONE if token in self.vocabulary.eos else self.step(state, self.vocabulary.tokens[token] or b"")
+        )
+
+    def step(self, state: int, data: bytes) -> int:
+        """The state after some bytes, as `Dfa.step`; rows are turned to lists when they are met."""
+        for byte in data:
+            if state == DEAD:
+                break
+            row = self._rows.get(state)
+            if row is None:
+                row = self._rows[state] = self.dfa.trans[state].tolist()
+            state = row[byte]
+        return state
 
     def is_allowed(self, state: int, token: int) -> bool:
         """Whether the mask of the state has the token."""

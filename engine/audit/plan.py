@@ -130,7 +130,7 @@ def _along(truth: Exact, path: Sequence[int], wanted: set[int]) -> list[Step]:
     return [*steps, ("close", 0)]
 
 
-def advances(case: Case, truth: Exact, seed: int, most: int = 12) -> Iterator[Scenario]:
+def advances(case: Case, truth: Exact, seed: int, most: int = 6) -> Iterator[Scenario]:
     """At a sample of states: tokens of every forbidden kind, each followed by the same mask; then allowed ones."""
     chance = random.Random(seed)
     paths = truth.paths()
@@ -187,8 +187,7 @@ def _kind(truth: Exact, state: int, token: int) -> str:
         return "empty"
     if state == DONE:
         return "after the end"
-    alive = next(place for place in range(len(piece)) if truth.dfa.step(state, piece[: place + 1]) == DEAD)
-    return "dead later" if alive else "dead at once"
+    return "dead later" if truth.step(state, piece[:1]) != DEAD else "dead at once"
 
 
 def allowed(truth: Exact, state: int, chance: random.Random) -> list[int]:

@@ -20,7 +20,7 @@ from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar, Scenario, digest, write
 from engine.audit.writing import Tokenizer, Written, write_text
 from engine.host import PortFault
-from engine.protocol import PortError
+from engine.protocol import PortError, Violation
 from engine.results import Record
 from reference.vocabulary import Vocabulary
 
@@ -61,6 +61,8 @@ def judge_refusal(runner: Runner, subject: Subject, vocabulary: Vocabulary, refu
         return told.record("tested", seconds=time.perf_counter() - begun, message=str(declined))
     except PortError as error:
         return told.record("refuted", kind="crash", message=str(error))
+    except Violation as violation:
+        return told.record("refuted", kind="garbage", message=str(violation))
     except PortFault as fault:
         runner.restart()
         return told.record("refuted", kind=fault.kind, message=fault.message)
@@ -108,6 +110,8 @@ class _Told:
             return self.record("refuted", kind=fault.kind, message=fault.message)
         except PortError as error:
             return self.record("refuted", kind="crash", message=str(error))
+        except Violation as violation:
+            return self.record("refuted", kind="garbage", message=str(violation))
         seconds = time.perf_counter() - begun
         if not found.whole:
             return self.record("tested", seconds=seconds, message=f"taken and enforced: {found.message}")

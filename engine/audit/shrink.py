@@ -23,7 +23,7 @@ class Budget:
     """How often and how long a shrinking may ask."""
 
     runs: int = 300
-    seconds: float = 15.0
+    seconds: float = 20.0
     begun: float = field(default_factory=time.monotonic)
     used: int = 0
 
@@ -74,7 +74,37 @@ def _fewer_steps(scenario: Scenario, ask: _Asking) -> Scenario:
             else:
                 place += width
         width = width if changed and width == 1 else width // 2
-    return _without_unused(scenario, ask)
+    return _without_unused(_fewer_sessions(scenario, ask), ask)
+
+
+def _fewer_sessions(scenario: Scenario, ask: _Asking) -> Scenario:
+    """Forks taken out: what was asked of the copy is asked of its origin."""
+    for step in scenario.steps:
+        if step[0] == "fork":
+            kept = [other for other in scenario.steps if other != step]
+            better = ask(scenario.with_steps(_of_session(other, step[2], step[1]) for other in kept))
+            scenario = better or scenario
+    slots = dict.fromkeys(slot for step in scenario.steps for slot in _slots(step))
+    names = {slot: number for number, slot in enumerate(slots)}
+    if all(slot == number for slot, number in names.items()):
+        return scenario
+    return ask(scenario.with_steps(_with_slots(step, names) for step in scenario.steps)) or scenario
+
+
+def _slots(step: Step) -> tuple[int, ...]:
+    """The sessions that a step names."""
+    if step[0] in ("compile", "forget", "vocab"):
+        return ()
+    return step[1:3] if step[0] == "fork" else step[1:2]
+
+
+def _with_slots(step: Step, names: dict[int, int]) -> Step:
+    many = len(_slots(step))
+    return (step[0], *(names.get(slot, slot) for slot in step[1 : 1 + many]), *step[1 + many :])
+
+
+def _of_session(step: Step, old: int, new: int) -> Step:
+    return _with_slots(step, {old: new})
 
 
 def _without_unused(scenario: Scenario, ask: _Asking) -> Scenario:
@@ -168,11 +198,11 @@ def _with_vocabulary(scenario: Scenario, place: int, vocabulary: Vocabulary) -> 
 def _renumbered(scenario: Scenario, place: int, ask: _Asking) -> Scenario | None:
     """Ids close together, or at least nothing after the last one that stands for something."""
     old = scenario.vocabularies[place]
-    named = {step[2] for step in scenario.steps if step[0] == "advance" and step[2] < len(old)}
+    named = {step[2] for step in scenario.steps if step[0] == "advance" and 0 <= step[2] < len(old)}
     kept = sorted({token for token, piece in enumerate(old.tokens) if piece is not None} | old.eos | named)
-    if not kept or kept[-1] < 0 or len(kept) == len(old):
+    if not kept or len(kept) == len(old):
         return None
-    closer = _moved(scenario, place, {token: number for number, token in enumerate(kept) if token >= 0})
+    closer = _moved(scenario, place, {token: number for number, token in enumerate(kept)})
     shorter = Vocabulary(old.tokens[: kept[-1] + 1], old.eos, "reproduction")
     return ask(closer) or ask(_with_vocabulary(scenario, place, shorter))
 

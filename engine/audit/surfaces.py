@@ -51,24 +51,25 @@ def judge(subject: Subject, case: str, check: str, ask: Ask, runner: Runner, **w
     )
 
 
-def surfaces(runner: Runner, subject: Subject, cases: list[Case], seed: int) -> Iterator[Record]:
-    """The records of every announced surface but the tools (engine/audit/tool_surfaces.py)."""
-    features, kinds = runner.port.hello.features, runner.port.hello.kinds
-    for name, grammar in all_grammars():
-        if "dfa" in features and grammar.kind in kinds:
+def automata(runner: Runner, subject: Subject) -> Iterator[Record]:
+    """The records of the surface `dfa`: every language of the suite and of the audit."""
+    hello = runner.port.hello
+    for name, grammar in all_grammars() if "dfa" in hello.features else ():
+        if grammar.kind in hello.kinds:
             yield judge(subject, name, "dfa", _dfa(runner, grammar), runner, **source(grammar))
+
+
+def surfaces(runner: Runner, subject: Subject, cases: list[Case], seed: int) -> Iterator[Record]:
+    """The records of the surfaces `pattern`, `dumps` and `sample`."""
+    features = runner.port.hello.features
+    for name, grammar in all_grammars():
         if "pattern" in features and grammar.kind == "json_schema":
             yield judge(subject, name, "pattern", _pattern(runner, grammar), runner, **source(grammar))
-    if "dumps" in features:
-        for entry in _texts():
-            asked = judge(
-                subject, f"dumps:{entry[0]}", "dumps", _dumps(runner, entry[1]), runner, text=entry[1]
-            )
-            yield asked
-    if "sample" in features:
-        for number, case in enumerate(cases[:8]):
-            ask = _samples(runner, case, seed + number)
-            yield judge(subject, case.id, "sample", ask, runner, **source(case.grammar))
+    for name, text in _texts() if "dumps" in features else ():
+        yield judge(subject, f"dumps:{name}", "dumps", _dumps(runner, text), runner, text=text)
+    for number, case in enumerate(cases[:8] if "sample" in features else ()):
+        ask = _samples(runner, case, seed + number)
+        yield judge(subject, case.id, "sample", ask, runner, **source(case.grammar))
 
 
 def _dfa(runner: Runner, grammar: Grammar) -> Ask:

@@ -17,14 +17,19 @@ from engine.audit.scenario import Scenario, Step
 from reference.dfa import DEAD
 from reference.lookahead import token_distances
 
+SMALL = 30
+"""States of an automaton whose walks are long: a walk of hundreds of tokens goes round in it often."""
 Tokens = npt.NDArray[np.intp]
 
 
 def walks(case: Case, truth: Exact, seed: int, many: int, length: int) -> Iterator[Scenario]:
     """`many` walks, the first of up to `length` tokens and asking every mask, the others shorter."""
     walker = _Walker(truth, random.Random(f"{seed} {case.id}"))
+    longest = length if truth.dfa.n_states <= SMALL else length // 3
     for number in range(many):
-        yield case.scenario(walker.steps(length if number == 0 else length // 4, every=(1, 1, 7)[number % 3]))
+        yield case.scenario(
+            walker.steps(longest if number == 0 else length // 6, every=(1, 1, 7)[number % 3])
+        )
 
 
 class _Walker:

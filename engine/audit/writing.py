@@ -48,12 +48,12 @@ def write_text(runner: Runner, grammar: int, tokens: Sequence[int]) -> Written:
     """Take the tokens one by one in a new session; stop at the first that the mask or the engine refuses."""
     vocabulary = runner.vocabulary
     assert vocabulary is not None
+    if not tokens:
+        return Written(0, False, (), "this vocabulary has no tokens for it")
     session = integer_of(runner.port.request("open", grammar=grammar), "session")
-    try:
-        return _write(runner, vocabulary, session, tokens)
-    finally:
-        if runner.port.alive:
-            runner.port.request("close", session=session)
+    written = _write(runner, vocabulary, session, tokens)
+    runner.port.request("close", session=session)
+    return written
 
 
 def _write(runner: Runner, vocabulary: Vocabulary, session: int, tokens: Sequence[int]) -> Written:
