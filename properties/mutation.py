@@ -8,6 +8,7 @@ first. The same module is the pytest plugin that does it. Results are argued in 
 """
 
 import ast
+import gc
 import os
 import re
 import shutil
@@ -61,6 +62,12 @@ track_dependencies=false
 timeout_multiplier=4
 timeout_constant=3
 """
+LIGHT = {
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTEST_ADDOPTS": "-p no:unraisableexception -p no:threadexception -p no:faulthandler",
+}
+"""No plugins, no collection of garbage at the end: most of what a mutant costs is pytest itself."""
+
 VERDICTS = {
     0: "survived",
     1: "killed",
@@ -78,7 +85,8 @@ def main(names: list[str]) -> int:
     for name in names or GROUPS:
         copy = COPIES / name
         prepare(name, copy)
-        subprocess.run([sys.executable, "-m", "mutmut", "run", "--max-children", "1"], cwd=copy, check=False)
+        command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1"]
+        subprocess.run(command, cwd=copy, env=os.environ | LIGHT, check=False)
         report(name, copy)
     return 0
 
@@ -109,7 +117,8 @@ def report(name: str, copy: Path) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Empty every cache of the modules under test."""
+    """Empty every cache of the modules under test, and look at no old object again when collecting garbage."""
+    gc.freeze()
     for name, module in list(sys.modules.items()):
         if name.startswith(("reference.", "oracles.")):
             for value in vars(module).values():
