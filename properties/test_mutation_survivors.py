@@ -8,6 +8,7 @@ from reference.errors import PatternError, Refused
 from reference.patterns import Repeat, parse
 from reference.pcg32 import Pcg32
 from reference.sampling import SamplingParams, distribution
+from reference.utf8 import byte_ranges
 
 MOST = (1 << 64) - 1
 
@@ -48,3 +49,19 @@ def test_top_p_of_one_keeps_tokens_of_no_weight() -> None:
     """1 is off: a token that top_k kept stays a candidate though it adds nothing to the sum."""
     ids, probabilities = distribution([0.0, -math.inf], [True, True], SamplingParams(top_k=2))
     assert (ids.tolist(), probabilities.tolist()) == ([0, 1], [1.0, 0.0])
+
+
+def test_all_scalars_are_the_nine_products_of_rfc_3629() -> None:
+    """§4, UTF8-1 to UTF8-4: no set is cut finer than the encoding asks for."""
+    tail = (0x80, 0xBF)
+    assert list(byte_ranges(((0, 0x10FFFF),))) == [
+        ((0x00, 0x7F),),
+        ((0xC2, 0xDF), tail),
+        ((0xE0, 0xE0), (0xA0, 0xBF), tail),
+        ((0xE1, 0xEC), tail, tail),
+        ((0xED, 0xED), (0x80, 0x9F), tail),
+        ((0xEE, 0xEF), tail, tail),
+        ((0xF0, 0xF0), (0x90, 0xBF), tail, tail),
+        ((0xF1, 0xF3), tail, tail, tail),
+        ((0xF4, 0xF4), (0x80, 0x8F), tail, tail),
+    ]
