@@ -263,6 +263,24 @@ def test_a_state_changes_its_block_a_logarithm_of_times(
     assert 0 < sum(moved) <= n * math.log2(n)
 
 
+@pytest.mark.parametrize(
+    ("groups", "moved"),
+    [
+        ([[0, 1, 2]], {0, 1, 2}),
+        ([[0, 1, 2, 3, 4, 5, 6]], {7, 8, 9}),
+        ([[0, 1], [2, 3, 4, 5, 6]], {0, 1, 7, 8, 9}),
+        ([[0, 1], [2, 3, 4, 5, 6, 7, 8, 9]], {0, 1}),
+        ([[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]], set()),
+    ],
+)
+def test_the_largest_part_of_a_block_keeps_its_name(groups: list[list[int]], moved: set[int]) -> None:
+    """Ten states of one block, some of them in groups; whoever is in no group is a part too. Sizes are kept true."""
+    blocks = _Blocks(np.zeros(10, dtype=np.bool_))
+    assert set(blocks.split_block(0, groups).tolist()) == moved
+    names, sizes = np.unique(blocks.of[:-1], return_counts=True)
+    assert {name: size for name, size in blocks.size.items() if size} == dict(zip(names, sizes, strict=True))
+
+
 def assert_same_partition(automaton: ClassTable) -> None:
     if len(automaton.accept):
         pairs = set(zip(moore(automaton).tolist(), refine(automaton).tolist(), strict=True))
