@@ -2,15 +2,33 @@
 
 import math
 
+import numpy as np
 import pytest
 
-from reference.errors import PatternError, Refused
+from reference.compile import regex_to_dfa
+from reference.constraint import apply_mask
+from reference.errors import MaskError, PatternError, Refused
+from reference.masks import TokenIndex
 from reference.patterns import Repeat, parse
 from reference.pcg32 import Pcg32
 from reference.sampling import SamplingParams, distribution
+from reference.toolstream import (
+    Arguments,
+    CallStart,
+    Content,
+    Header,
+    ToolCall,
+    ToolParser,
+    collect,
+    delta_json,
+    message_json,
+    read_header,
+)
 from reference.utf8 import byte_ranges
+from reference.vocabulary import Vocabulary
 
 MOST = (1 << 64) - 1
+HAND = Vocabulary((b"a", b"b", b"", None, None), frozenset({4}), "hand")
 
 
 def test_leading_zeros_of_a_bound_count_for_nothing() -> None:
@@ -65,3 +83,82 @@ def test_all_scalars_are_the_nine_products_of_rfc_3629() -> None:
         ((0xF1, 0xF3), tail, tail, tail),
         ((0xF4, 0xF4), (0x80, 0x8F), tail, tail),
     ]
+
+
+def test_a_finished_parser_says_what_to_do() -> None:
+    parser = ToolParser("r")
+    parser.finish()
+    with pytest.raises(Refused) as refusal:
+        parser.push("")
+    assert str(refusal.value) == (
+        "tool parser: this answer is finished; make a new ToolParser for the next one"
+    )
+
+
+@pytest.mark.parametrize("length", [1, 63, 64])
+def test_a_name_of_up_to_64_characters_makes_a_header(length: int) -> None:
+    text = f'<tool_call>{{"name":"{"n" * length}","arguments":'
+    assert read_header(text) == read_header(text + "{}") == Header("n" * length, len(text))
+    assert read_header(text[:-1]) == "partial"
+
+
+@pytest.mark.parametrize("name", ["", "n" * 65, "n.n", "é"])
+def test_any_other_name_makes_none(name: str) -> None:
+    assert read_header(f'<tool_call>{{"name":"{name}","arguments":') == "no"
+
+
+def test_the_json_of_a_call_is_written_member_by_member() -> None:
+    """The text, not only the value: a client that compares strings sees one order."""
+    function = '"function":{"name":"f","arguments":"{}"}'
+    assert message_json(None, [ToolCall("i", "f", "{}")]) == (
+        '{"role":"assistant","content":null,"tool_calls":[{"id":"i","type":"function",' + function + "}]}"
+    )
+    assert message_json("x", []) == '{"role":"assistant","content":"x"}'
+    assert delta_json(Content("x")) == '{"content":"x"}'
+    start = '{"tool_calls":[{"index":2,"id":"i","type":"function","function":{"name":"f","arguments":""}}]}'
+    assert delta_json(CallStart(2, "i", "f")) == start
+    assert delta_json(Arguments(2, "{")) == '{"tool_calls":[{"index":2,"function":{"arguments":"{"}}]}'
+
+
+def test_each_call_collects_its_own_arguments() -> None:
+    events = [
+        CallStart(0, "i", "f"),
+        CallStart(1, "j", "g"),
+        Arguments(1, "b"),
+        Arguments(0, "a"),
+        Arguments(1, "c"),
+    ]
+    assert collect(events) == (None, [ToolCall("i", "f", "a"), ToolCall("j", "g", "bc")])
+
+
+@pytest.mark.parametrize(("token", "what"), [(1, "'b'"), (2, "empty"), (3, "special or padding"), (4, "EOS")])
+def test_a_token_that_is_not_allowed_is_described(token: int, what: str) -> None:
+    index = TokenIndex(regex_to_dfa("a"), HAND)
+    with pytest.raises(MaskError) as refusal:
+        index.next_state(0, token)
+    assert str(refusal.value) == f"token {token} ({what}) is not allowed in state 0; ask mask() first"
+
+
+def test_states_and_tokens_are_whole_numbers_in_range() -> None:
+    index = TokenIndex(regex_to_dfa("a"), HAND)
+    wrong = [
+        (lambda: index.mask("0"), "state '0' is not an integer; start from 0 and advance"),  # type: ignore[arg-type]
+        (lambda: index.mask(2), "state 2 is not one of 0 … 1; start from 0 and advance"),
+        (lambda: index.check_token(0.5), "token 0.5 is not an integer; give an id of the vocabulary"),  # type: ignore[arg-type]
+        (lambda: index.check_token(5), "token 5 is not one of 0 … 4; give an id of the vocabulary"),
+    ]
+    for call, message in wrong:
+        with pytest.raises(MaskError) as refusal:
+            call()
+        assert str(refusal.value) == message
+
+
+def test_a_row_without_any_allowed_token_says_why() -> None:
+    with pytest.raises(MaskError) as refusal:
+        apply_mask([0.0], [False])
+    assert str(refusal.value) == ("mask: no token is allowed; an output that is done, or stuck, cannot go on")
+
+
+def test_whole_numbers_are_logits_too() -> None:
+    assert apply_mask(np.array([1, 2]), [True, False]).tolist() == [1.0, -math.inf]
+    assert apply_mask(np.array([1, 2], np.uint8), [True, False]).dtype == np.float64
