@@ -68,16 +68,8 @@ LIGHT = {
 }
 """No plugins, no collection of garbage at the end: most of what a mutant costs is pytest itself."""
 
-VERDICTS = {
-    0: "survived",
-    1: "killed",
-    3: "killed",
-    33: "no test",
-    None: "to do",
-    -24: "killed",
-    36: "killed",
-}
-"""mutmut's exit codes; −24 and 36 are the time limit."""
+VERDICTS = {None: "to do", 0: "survived", 1: "killed", 3: "killed", 5: "no test", 33: "no test"}
+"""mutmut's exit codes; any other is a mutant that did not come to an end within its time, which is a kill too."""
 
 
 def main(names: list[str]) -> int:
@@ -111,9 +103,12 @@ def report(name: str, copy: Path) -> None:
     for file in sorted((copy / "mutants").glob("*/*.py.meta")):
         codes = ast.literal_eval(file.read_text().replace("null", "None"))["exit_code_by_key"]
         if codes:
-            found = Counter(VERDICTS.get(code, f"code {code}") for code in codes.values())
+            found = Counter(VERDICTS.get(code, "timed out") for code in codes.values())
             print(f"{name}: {file.parent.name}/{file.name.removesuffix('.py.meta')}: {dict(found)}")
-            print(*(f"  {key}" for key, code in codes.items() if VERDICTS.get(code) != "killed"), sep="\n")
+            print(
+                *(f"  {key}" for key, code in codes.items() if VERDICTS.get(code) in ("survived", "no test")),
+                sep="\n",
+            )
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
