@@ -7,8 +7,8 @@ inherits the caches that the clean run filled, and a mutant behind a cache would
 first. The same module is the pytest plugin that does it. Results are argued in docs/mutation.md.
 """
 
-import ast
 import gc
+import json
 import os
 import re
 import shutil
@@ -101,7 +101,7 @@ def prepare(name: str, copy: Path) -> None:
 def report(name: str, copy: Path) -> None:
     """One line a module, then the mutants that live."""
     for file in sorted((copy / "mutants").glob("*/*.py.meta")):
-        codes = ast.literal_eval(file.read_text().replace("null", "None"))["exit_code_by_key"]
+        codes = json.loads(file.read_text())["exit_code_by_key"]
         if codes:
             found = Counter(VERDICTS.get(code, "timed out") for code in codes.values())
             print(f"{name}: {file.parent.name}/{file.name.removesuffix('.py.meta')}: {dict(found)}")
