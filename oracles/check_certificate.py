@@ -163,7 +163,6 @@ class Reader:
             parts.append(self.atom(self.tokens.pop(), depth))
             if self.is_quantifier():
                 parts.append(self.repeated(parts.pop(), self.tokens.pop()))
-                require(not self.is_quantifier(), "pattern: a quantifier on a quantifier")
         return self.terms.then(*parts)
 
     def is_quantifier(self) -> bool:
@@ -234,7 +233,7 @@ class Stepper:
         self.start = Reader(terms, pattern, dialect).union()
         sets = [node[1:] for node in terms.nodes if node[0] == "set"]
         ends = {end + at % 2 for edges in sets for at, end in enumerate(edges)}
-        self.cuts = sorted({0, 0xD800, 0xE000} | ends)
+        self.cuts = sorted({0} | ends)
 
     def after(self, term: int, symbol: int) -> int:
         """The derivative by a symbol; the first one after a cut stands for all up to the next cut."""
@@ -292,16 +291,13 @@ def shape(document: Any) -> None:
     """The document has its parts and no others, and the claim is an automaton over canonical byte classes."""
     require(plain(document) and type(document) is dict, "a value that is no object, list, text or integer")
     claim, parts = document["claim"], ["claim", "format", "live", "relation", "splits", "terms"]
-    require(
-        sorted(document) == parts and document["format"] == 1, "parts missing or unknown, or not format 1"
-    )
+    require(sorted(document) == parts and document["format"] == 1, "parts missing or unknown, or the format")
     parts = ["accept", "classes", "dialect", "pattern", "table"]
     require(sorted(claim) == parts and claim["dialect"] in ALPHABETS, "claim: parts missing or unknown")
     accept, classes, table = claim["accept"], claim["classes"], claim["table"]
     width, size = max(classes) + 1, len(table)
-    require(
-        len(classes) == 256 and [*dict.fromkeys(classes)] == [*range(width)], "classes: not by first byte"
-    )
+    by_first_byte = [*dict.fromkeys(classes)] == [*range(width)]
+    require(len(classes) == 256 and by_first_byte, "classes: not 256, numbered by first byte")
     require(size > 0 and all(len(row) == width for row in table), "table: a row without one state a class")
     require(all(DEAD <= after < size for row in table for after in row), "table: no such state")
     require(len(set(zip(*table, strict=True))) == width, "classes: the table treats two of them alike")

@@ -184,20 +184,65 @@ def test_every_single_number_of_a_certificate_counts(document):
 
 
 @pytest.mark.parametrize(
-    ("part", "place", "value", "flaw"),
+    ("path", "value", "flaw"),
     [
-        ("terms", 4, ["set", 99, 99], "terms, 4: not new, or not in its place"),
-        ("terms", -1, ["star", 2], "terms, 23: not used"),
-        ("relation", 1, [20, "c3", 1], "relation, 1: the walk meets [20, '', 1]"),
-        ("live", 1, [1, 0], "live, state 0: not the least number of bytes, or class"),
-        ("splits", 1, [0, 0, 0], "splits, 1: the word does not cut this block"),
-        ("splits", 1, [0, 1, 1], "splits, 1: no such word"),
+        (["format"], 2, "parts missing or unknown, or the format"),
+        (["extra"], 1, "parts missing or unknown, or the format"),
+        (["claim", "extra"], 1, "claim: parts missing or unknown"),
+        (["claim", "dialect"], "posix", "claim: parts missing or unknown"),
+        (["claim", "accept", 0], True, "a value that is no object, list, text or integer"),
+        (["live", 0, 0], 3.0, "a value that is no object, list, text or integer"),
+        (["claim", "accept"], [5, 6, 6], "accept: not states, each once, in order"),
+        (["claim", "accept"], [5, 6, 7], "accept: not states, each once, in order"),
+        (["claim", "classes", 255], 99, "classes: not 256, numbered by first byte"),
+        (["claim", "table", 0, 1], -2, "table: no such state"),
+        (["claim", "table", 0, 1], 7, "table: no such state"),
+        (["claim", "table"], [], "table: a row without one state a class"),
+        (["claim", "table", 0], [-1], "table: a row without one state a class"),
+        (["claim", "table"], [[-1] * 9] * 7, "table: a row without one state a class"),
+        (["claim", "table"], [[-1] * 8] * 7, "classes: the table treats two of them alike"),
+        (["terms", 0], {"none": 1}, "terms, 0: not a list"),
+        (["terms", 2], ["star", 2], "terms, 2: built of later terms"),
+        (["terms", 4], ["set", 99, 99], "terms, 4: not new, or not in its place"),
+        (["terms", -1], ["star", 2], "terms, 23: not used"),
+        (["relation", 1, 1], "c3", "relation, 1: the walk meets [20, '', 1]"),
+        (["relation", 6], [1, "", 5], "relation, 6: the walk meets [1, '', 6]"),
+        (["live", 1], [1, 0], "live, state 0: not the least number of bytes, or class"),
+        (["splits", 0], [0, 1, 0], "splits, 0: not by the empty word"),
+        (["splits", 1], [0, 0, 0], "splits, 1: the word does not cut this block"),
+        (["splits", 1], [0, 1, 1], "splits, 1: no such word"),
+        (["splits", 1], [0, -1, 0], "splits, 1: no such word"),
     ],
 )
-def test_the_flaw_names_the_part_and_the_place(part, place, value, flaw):
+def test_the_flaw_names_the_part_and_the_place(path, value, flaw):
     document = copy.deepcopy(CERTIFICATES[0])
-    document[part][place] = value
-    assert check(document) == [flaw]
+    holder = document
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    found = check(document)
+    assert found[:1] == [flaw]
+
+
+def test_pairs_terms_and_states_that_nothing_leads_to_are_refused():
+    """Each is true for itself, but no part of the proof."""
+    document = copy.deepcopy(CERTIFICATES[0])
+    document["relation"].append(document["relation"][-1])
+    assert check(document) == ["relation, 7: not met on the walk"]
+    document["relation"][-1] = [len(document["terms"]), "", 6]
+    assert check(document) == ["relation: a term that is not listed"]
+    accept, table = canonical(*automaton("ab"))
+    document = make_certificate("ab", "bytes", accept, [*table, [0] * 256])
+    assert check(document) == ["table, state 3: no state before it leads to it"]
+
+
+def test_a_state_that_never_accepts_has_no_number_of_bytes():
+    (accept, table), names = canonical(*automaton("ab")), []
+    for value in (0, -1, [0, -1], [-1, -1], [1, 0]):
+        document = make_certificate("ab", "bytes", accept, [*table[:-1], [3] + [-1] * 255, [-1] * 256])
+        document["live"][3] = value
+        names += [flaw for flaw in check(document) if flaw.startswith("live, state 3") or "malformed" in flaw]
+    assert len(names) == 5
 
 
 @pytest.mark.parametrize("document", [None, [], 1, "x", {}, {"claim": 1}, {"claim": {}, "format": 1}, [[[]]]])
