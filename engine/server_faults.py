@@ -12,7 +12,20 @@ from typing import Any
 from engine.faulty_server import Fault, Json
 
 Call = dict[str, Any]
-SUBSET = frozenset({"type", "properties", "required", "items", "enum", "const", "anyOf", "description"})
+SUBSET = frozenset(
+    {
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "minItems",
+        "maxItems",
+        "enum",
+        "const",
+        "anyOf",
+    }
+)
 
 
 def _messages(document: Json) -> Iterator[Json]:

@@ -10,12 +10,13 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from engine.conformance.exchange import Answer, Exchange
+from engine.conformance.exchange import Answer, Exchange, whole
 
 Problem = str | None
 Check = Callable[..., Problem]
 CHECKS: dict[str, Check] = {}
-MARKUP = ("<tool_call", "</tool_call", "<tool_", '{"name":"')
+REQUEST = "Say exactly: "
+PROBE_TOKENS = 400
 
 
 class UndecidedError(Exception):
@@ -126,27 +127,39 @@ def content_null(context: Context) -> Problem:
 
 @check
 def says(context: Context, content: str | None, calls: list[list[str]]) -> Problem:
-    """The answer is what the conversation asked the model to write: this content and these [name, arguments] calls."""
-    for answer in context.answers:
-        shown = answer.content or ""
-        if any(markup in shown for markup in MARKUP if markup not in (content or "")):
-            return f"markup in the content: {shown[:120]!r}"
-        if calls and not answer.calls:
-            raise UndecidedError("the model did not write the call that it was asked for")
-        if [call.name for call in answer.calls] != [name for name, _ in calls]:
-            return f"calls of {[call.name for call in answer.calls]}, not of {[name for name, _ in calls]}"
-        for call, (_, arguments) in zip(answer.calls, calls, strict=True):
-            if not _same_json(call.arguments, arguments):
-                return f"arguments {call.arguments!r}, not {arguments!r}"
-        if shown != (content or ""):
-            return _content_problem(shown, content or "", bool(calls))
-    return None
+    """The answer is what the conversation asked the model to write: this content and these [name, arguments] calls.
+
+    A difference is the server's only when the model shows, asked once more without tools, that it does write the text.
+    """
+    problems = (_said_problem(answer, content or "", calls) for answer in context.answers)
+    problem = next((problem for problem in problems if problem), None)
+    if problem and not _obeys(context):
+        raise UndecidedError(f"{problem}; but the model does not write the text without tools either")
+    return problem
 
 
-def _content_problem(shown: str, wanted: str, called: bool) -> Problem:
-    if called or wanted in shown:
-        return f"content {shown[:120]!r}, not {wanted!r}"
-    raise UndecidedError(f"the model wrote {shown[:80]!r}, not what it was asked for")
+def _said_problem(answer: Answer, content: str, calls: list[list[str]]) -> Problem:
+    shown = answer.content or ""
+    if [call.name for call in answer.calls] != [name for name, _ in calls]:
+        return f"calls of {[call.name for call in answer.calls]}, not of {[name for name, _ in calls]}"
+    for call, (_, arguments) in zip(answer.calls, calls, strict=True):
+        if not _same_json(call.arguments, arguments):
+            return f"arguments {str(call.arguments)[:120]!r}, not {arguments!r}"
+    return f"content {shown[:120]!r}, not {content!r}" if shown != content else None
+
+
+def _obeys(context: Context) -> bool:
+    """Whether the model repeats the text letter by letter when nothing but the conversation is asked."""
+    messages = context.body["messages"]
+    wanted = messages[-1]["content"].removeprefix(REQUEST).replace("\\n", "\n")
+    asked = {
+        "model": context.body["model"],
+        "messages": messages,
+        "temperature": 0,
+        "max_tokens": PROBE_TOKENS,
+    }
+    plain = context.ask(asked)
+    return [answer.content for answer in whole(plain.document)] == [wanted]
 
 
 def _same_json(left: Any, right: str) -> bool:
@@ -196,6 +209,17 @@ def usage(context: Context, most: int | None = None) -> Problem:
     if most is not None and counts["completion_tokens"] > most:
         return f"{counts['completion_tokens']} completion tokens, more than {most}"
     return None
+
+
+@check
+def is_cut(context: Context, most: int) -> Problem:
+    """An answer that took all of max_tokens ends with finish_reason length."""
+    problem = usage(context, most)
+    if problem:
+        return problem
+    if context.exchange.document["usage"]["completion_tokens"] < most:
+        raise UndecidedError("the model ended by itself")
+    return finish_reason(context, ["length"])
 
 
 @check
