@@ -34,7 +34,7 @@ def replay(port: Port, folder: Path = FOLDER) -> Iterator[Record]:
     """One record a case of every file that some op of the protocol can ask."""
     for path in sorted(folder.rglob("*.json")):
         document, name = read(path), str(path.relative_to(folder))
-        ask = _asker(name)
+        ask = asker(name)
         setup = _Vocabulary(port, document)
         for case in document["cases"]:
             if case.get("kind") != "vocabulary":
@@ -319,7 +319,8 @@ ASKERS: tuple[tuple[str, Ask], ...] = (
 )
 
 
-def _asker(name: str) -> Ask:
+def asker(name: str) -> Ask:
+    """What asks the cases of the file of this name, relative to fixtures/golden without its ending."""
     for prefix, ask in ASKERS:
         if name.startswith(prefix):
             return ask
