@@ -16,6 +16,7 @@ from reference.toolstream import (
     Arguments,
     CallStart,
     Content,
+    Event,
     Header,
     ToolCall,
     ToolParser,
@@ -121,7 +122,7 @@ def test_the_json_of_a_call_is_written_member_by_member() -> None:
 
 
 def test_each_call_collects_its_own_arguments() -> None:
-    events = [
+    events: list[Event] = [
         CallStart(0, "i", "f"),
         CallStart(1, "j", "g"),
         Arguments(1, "b"),
@@ -139,18 +140,30 @@ def test_a_token_that_is_not_allowed_is_described(token: int, what: str) -> None
     assert str(refusal.value) == f"token {token} ({what}) is not allowed in state 0; ask mask() first"
 
 
-def test_states_and_tokens_are_whole_numbers_in_range() -> None:
-    index = TokenIndex(regex_to_dfa("a"), HAND)
-    wrong = [
-        (lambda: index.mask("0"), "state '0' is not an integer; start from 0 and advance"),  # type: ignore[arg-type]
-        (lambda: index.mask(2), "state 2 is not one of 0 … 1; start from 0 and advance"),
-        (lambda: index.check_token(0.5), "token 0.5 is not an integer; give an id of the vocabulary"),  # type: ignore[arg-type]
-        (lambda: index.check_token(5), "token 5 is not one of 0 … 4; give an id of the vocabulary"),
-    ]
-    for call, message in wrong:
-        with pytest.raises(MaskError) as refusal:
-            call()
-        assert str(refusal.value) == message
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ("0", "state '0' is not an integer; start from 0 and advance"),
+        (2, "state 2 is not one of 0 … 1; start from 0 and advance"),
+    ],
+)
+def test_a_state_is_a_whole_number_in_range(state: int, message: str) -> None:
+    with pytest.raises(MaskError) as refusal:
+        TokenIndex(regex_to_dfa("a"), HAND).mask(state)
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize(
+    ("token", "message"),
+    [
+        (0.5, "token 0.5 is not an integer; give an id of the vocabulary"),
+        (5, "token 5 is not one of 0 … 4; give an id of the vocabulary"),
+    ],
+)
+def test_a_token_is_a_whole_number_in_range(token: int, message: str) -> None:
+    with pytest.raises(MaskError) as refusal:
+        TokenIndex(regex_to_dfa("a"), HAND).check_token(token)
+    assert str(refusal.value) == message
 
 
 def test_a_row_without_any_allowed_token_says_why() -> None:
