@@ -15,6 +15,7 @@ from engine.results import Record
 from engine.subject import Settings, Subject
 from engine.suite import Language
 from oracles.errors import OracleError
+from oracles.pattern_reader import PatternRefused
 from reference.compile import regex_to_dfa
 from reference.masks import TokenIndex
 from reference.vocabulary import Vocabulary, load_vocabulary
@@ -138,6 +139,9 @@ def _outcome(subject: Subject, obligation: Obligation) -> Outcome:
         return obligation.judge(subject)
     except Refused:
         raise
+    except PatternRefused as error:
+        message = f"the reference reads the pattern, the oracle's reader does not: {error}"
+        return Outcome("refuted", "two readers of one text", message=message, kind="pattern_differs")
     except OracleError as error:
         return Outcome("undecided", "the oracle declined", message=str(error))
     except Exception as error:  # a crash must be seen as one and must not hide the other verdicts
