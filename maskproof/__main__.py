@@ -28,7 +28,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def face(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
 ) -> None:
     """Prove your mask: constrained decoding held to an executable reference and independent oracles."""
 
