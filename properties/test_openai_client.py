@@ -131,7 +131,7 @@ def forced_calls(model: Model) -> None:
     """Whole and streamed, forced and free: the calls of a real network are valid, and none calls nothing."""
     with running(model) as url:
         client = client_of(url)
-        fields = asked(model.name, "What is the weather in Paris, in C?", tools=[WEATHER], max_tokens=60)
+        fields = asked(model.name, "What is the weather in Paris, in C?", tools=[WEATHER], max_tokens=40)
         answer = client.chat.completions.create(**fields, tool_choice=NAMED)
         call = answer.choices[0].message.tool_calls[0]
         assert answer.choices[0].finish_reason == "tool_calls"
@@ -158,9 +158,10 @@ def test_smollm2_calls_validly_and_for_the_right_city() -> None:
     model = model_named("smollm2")
     forced_calls(model)
     with running(model) as url:
-        fields = asked("smollm2", "What is the weather in Paris, in C?", tools=[WEATHER], max_tokens=60)
+        fields = asked("smollm2", "What is the weather in Paris, in C?", tools=[WEATHER], max_tokens=40)
         answer = client_of(url).chat.completions.create(**fields, tool_choice=NAMED)
-    assert "city" in json.loads(answer.choices[0].message.tool_calls[0].function.arguments)
+    arguments = json.loads(answer.choices[0].message.tool_calls[0].function.arguments)
+    assert arguments == {"city": "Paris", "unit": "C"}
 
 
 @pytest.mark.models

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -346,6 +347,24 @@ def test_a_cut_call_ends_with_length_and_shows_no_markup(client: Client) -> None
         ][0]
         assert choice["finish_reason"] == "length"
         assert not (choice["message"]["content"] or "")
+
+
+def test_a_body_or_a_header_that_does_not_come_in_time_ends_the_connection() -> None:
+    """A half body is 408, a half header is closed; both leave the server to others."""
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n"
+    with running(EchoModel(), Limits(body_seconds=0.3, header_seconds=0.3)) as url:
+        port = int(url.split(":")[2].split("/")[0])
+        assert received(port, head + b"{").startswith(b"HTTP/1.1 408")
+        assert received(port, head[:30]) == received(port, b"") == b""
+        again = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+        assert received(port, again + b"GET /heal").startswith(b"HTTP/1.1 200")
+
+
+def received(port: int, data: bytes) -> bytes:
+    """All that comes back until the server closes the connection."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(data)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def test_one_seed_gives_one_answer_and_choices_differ(client: Client) -> None:

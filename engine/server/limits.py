@@ -7,15 +7,15 @@ from dataclasses import dataclass
 class Limits:
     """Bounds of one server; sizes in bytes, times in seconds.
 
-    The defaults hold about 1.5 GB at worst beside the model: `grammars` automata of at most `states` states (1 KiB a
-    state), their masks within `mask_bytes`, and `waiting` requests of at most `body` bytes.
+    What the defaults add to the model's memory at worst: `grammars` automata with their masks within `mask_bytes`, the
+    same again for those of `rows` answers under way, and `waiting` requests of at most `body` bytes each.
     """
 
     body: int = 1 << 20
     body_seconds: float = 20.0
     messages: int = 1024
     schemas: int = 64 << 10
-    states: int = 20_000
+    states: int = 50_000
     compile_seconds: float = 20.0
     compile_memory: int = 2 << 30
     compilers: int = 2
@@ -32,3 +32,4 @@ class Limits:
     alternatives: int = 20
     request_seconds: float = 600.0
     connections: int = 1000
+    header_seconds: float = 20.0

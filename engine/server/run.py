@@ -12,6 +12,7 @@ from engine.errors import BadInput
 from engine.models.base import Model
 from engine.server.app import create_app
 from engine.server.limits import Limits
+from engine.server.protocol import impatient
 from engine.server.random_model import EchoModel, RandomModel
 from engine.server.service import Service
 from reference.vocabulary import load_vocabulary
@@ -43,6 +44,7 @@ def make_server(service: Service, api_key: str | None) -> uvicorn.Server:
         access_log=False,
         timeout_graceful_shutdown=5,
         limit_concurrency=service.limits.connections,
+        http=impatient(service.limits.header_seconds),
         h11_max_incomplete_event_size=64 << 10,
     )
     return uvicorn.Server(config)
