@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from speak import Engine, Illegal, Session, Tokens, channel, pack, serve
+from speak import Engine, Illegal, Refused, Session, Tokens, channel, pack, serve
 
 PORT = {
     "name": "lm-format-enforcer",
@@ -24,6 +24,7 @@ OUTPUT = channel() if __name__ == "__main__" else None
 if __name__ == "__main__":
     sys.modules["torch"] = None  # type: ignore[assignment]  # optional there, slow to import, and not used here
     import lmformatenforcer
+    from lmformatenforcer.exceptions import LMFormatEnforcerException
     from lmformatenforcer.tokenenforcer import TokenEnforcerTokenizerData
 
     logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
@@ -44,6 +45,12 @@ class Listed(Session):
         """get_allowed_tokens of every prefix, so that the engine always knows the one before."""
         if self.is_done():
             return []
+        try:
+            return self._asked()
+        except LMFormatEnforcerException as error:
+            raise Refused(f"the engine says so only now: {str(error)[:300]}") from error
+
+    def _asked(self) -> list[int]:
         for length in range(len(self.tokens) + 1):
             if self.tokens[:length] not in self.enforcer.prefix_states:
                 self.enforcer.get_allowed_tokens(list(self.tokens[:length]))
