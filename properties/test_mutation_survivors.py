@@ -20,10 +20,12 @@ from reference.toolstream import (
     Header,
     ToolCall,
     ToolParser,
+    Value,
     collect,
     delta_json,
     message_json,
     read_header,
+    step,
 )
 from reference.utf8 import byte_ranges
 from reference.vocabulary import Vocabulary
@@ -94,6 +96,22 @@ def test_a_finished_parser_says_what_to_do() -> None:
     assert str(refusal.value) == (
         "tool parser: this answer is finished; make a new ToolParser for the next one"
     )
+
+
+def test_the_brace_that_closes_an_object_ends_the_arguments_whatever_follows() -> None:
+    """A string inside does not make the parser forget that the arguments are an object."""
+    header = '<tool_call>{"name":"f","arguments":'
+    assert ToolParser("r").push(header + '{"a":"b"}X') == [
+        CallStart(0, "call_r_0", "f"),
+        Arguments(0, '{"a":"b"}'),
+        Content("X"),
+    ]
+
+
+def test_the_last_character_of_arguments_says_on_which_side_they_end() -> None:
+    assert step(Value(), "}") == step(Value("1"), "}") == "before"
+    assert step(Value("{", 1), "}") == "after"
+    assert step(Value("[", 1), "}") == Value("[", 0)
 
 
 @pytest.mark.parametrize("length", [1, 63, 64])
