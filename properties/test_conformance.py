@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+import typer
 from starlette.types import ASGIApp
+from typer.testing import CliRunner, Result
 
 from engine.conformance import Case, Server, judge_all, junit_text, load_cases, select_cases
 from engine.conformance.cases import FOLDER, flags_described
@@ -19,6 +22,7 @@ from engine.server.random_model import EchoModel
 from engine.server.service import Service
 from engine.server_faults import faults
 from fixtures import ROOT
+from maskproof.commands import conform as conform_command
 from properties.serving import Recorded, served
 
 KEY = "correct"
@@ -122,3 +126,45 @@ def test_junit_counts_failures_and_never_passes_what_was_not_decided() -> None:
     suite = ElementTree.fromstring(junit_text(records, "server").encode())[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("5", "1", "3")
     assert [len(case) for case in suite] == [0, 1, 1, 1, 1]
+
+
+def conform(*arguments: str) -> Result:
+    app = typer.Typer()
+    conform_command.register(app)
+    app.callback()(lambda: None)
+    return CliRunner().invoke(app, ["conform", *arguments])
+
+
+def test_the_command_tells_verdicts_by_exit_code_json_and_junit(recorded: ASGIApp, tmp_path: Path) -> None:
+    """0 when all hold, 1 when a case is refuted, and the same verdicts in all three forms."""
+    wrong = FaultyServer(recorded, FAULTS["s16"])
+    for app, code in ((recorded, 0), (wrong, 1)):
+        with served(app) as url, pytest.MonkeyPatch.context() as patch:
+            patch.setenv("A_KEY", KEY)
+            shared = ["--model", "echo", "--key-from", "A_KEY", "--results", str(tmp_path)]
+            junit = tmp_path / "conform.xml"
+            answer = conform(url, "tools.call.content-is-null", "--json", "--junit", str(junit), *shared)
+        document = json.loads(answer.output)
+        assert (answer.exit_code, document["exit"], document["command"]) == (code, code, "conform")
+        assert [record["verdict"] for record in document["records"]] == ["refuted" if code else "tested"]
+        assert ElementTree.parse(junit).getroot()[0].get("failures") == str(code)
+        assert len(list(tmp_path.glob("*/records.jsonl"))) == code + 1
+
+
+def test_the_command_refuses_what_it_cannot_use(tmp_path: Path) -> None:
+    for arguments, message in [
+        (["http://127.0.0.1:9/v1"], "no server answers there"),
+        (["nonsense"], "no server answers there"),
+        (["http://127.0.0.1:9/v1", "tools.strem"], "no case or check begins like this"),
+    ]:
+        answer = conform(*arguments, "--results", str(tmp_path))
+        assert isinstance(answer.exception, BadInput) and message in str(answer.exception)
+
+
+def test_refutations_carry_request_and_response(recorded: ASGIApp) -> None:
+    records = judged(FaultyServer(recorded, FAULTS["s16"]), select_cases(["tools.call.content-is-null"]))
+    [record] = records.values()
+    assert (
+        set(record.detail) == {"request", "expected", "status", "response"} and record.detail["status"] == 200
+    )
+    assert record.reproduce.startswith("maskproof conform http://127.0.0.1:")

@@ -1,6 +1,6 @@
 """Cases asked of a server, one after the other, each with a verdict.
 
-`tested`: the answer holds all that the case wants. `refuted`: it does not, request and answer are the witness.
+`tested`: the answer holds all that the case wants. `refuted`: it does not, request and response are in its detail.
 `refused`: the server said in OpenAI's shape that it does not do this. `undecided`: the model did not write what the
 case needs. `skipped`: the case needs something that was not given. A server that gives no answer is refuted (`hang`,
 `crash`), one that answers what it must refuse too (`not_refused`).
@@ -143,10 +143,10 @@ def _unanswered(context: Context, case: Case, exchange: Exchange) -> dict[str, A
 
 
 def _refuted(kind: str, message: str, case: Case, exchange: Exchange | None) -> dict[str, Any]:
-    witness: dict[str, Any] = {
+    detail: dict[str, Any] = {
         "request": case.raw if case.request is None else case.request,
-        "guards": case.comment,
+        "expected": case.comment,
     }
     if exchange is not None:
-        witness |= {"status": exchange.status, "answer": exchange.text[:SHOWN]}
-    return {"verdict": "refuted", "kind": kind, "message": message, "witness": witness}
+        detail |= {"status": exchange.status, "response": exchange.text[:SHOWN]}
+    return {"verdict": "refuted", "kind": kind, "message": message, "detail": detail}

@@ -1,12 +1,13 @@
 """`maskproof serve`: an OpenAI-compatible server whose tool calls cannot be malformed."""
 
 import os
+import sys
 from typing import Annotated
 
 import typer
 
 from engine.errors import BadInput
-from maskproof.terminal import err
+from maskproof.terminal import err, print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -36,8 +37,11 @@ def run(
     waiting: Annotated[
         int, typer.Option(help="Requests that may wait before others are told 429.", min=1)
     ] = 256,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print where it serves as one JSON document.")
+    ] = False,
 ) -> None:
-    """Serve chat completions with tool calls under masks; stops at Ctrl-C."""
+    """Serve chat completions with tool calls under masks, until Ctrl-C."""
     try:
         from engine.server.limits import Limits
         from engine.server.run import model_named, serve
@@ -46,10 +50,12 @@ def run(
     key = api_key or os.environ.get("MASKPROOF_API_KEY") or None
     limits = Limits(completion_tokens=max_tokens, rows=rows, waiting=waiting)
     loaded = model_named(model, vocab)
-    serve(
-        loaded,
-        limits,
-        (host, port),
-        key,
-        lambda url: err.print(f"serving {loaded.name} at {url}", markup=False),
-    )
+
+    def ready(url: str) -> None:
+        if json_output:
+            print_json("serve", 0, {"url": url, "model": loaded.name}, [])
+            sys.stdout.flush()
+        else:
+            err.print(f"serving {loaded.name} at {url}", markup=False)
+
+    serve(loaded, limits, (host, port), key, ready)
