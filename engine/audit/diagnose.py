@@ -20,6 +20,7 @@ from engine.host import Port, PortFault
 
 FAULTS = frozenset({"crash", "hang", "garbage", "memory"})
 SEARCHED_STATES = 40
+DEEPEST = 8
 LOOKED_BACK = (8, 64)
 
 
@@ -204,9 +205,11 @@ def _is_single(scenario: Scenario) -> bool:
 
 
 def every_state(truth: Exact, most: int) -> list[Step]:
-    """Steps that ask the mask of the first states, each in a session of its own, and of the end after EOS."""
+    """Steps that ask the mask of the first and the last states, each in a session of its own, and after EOS."""
     steps: list[Step] = []
-    for number, (state, path) in enumerate(list(truth.paths().items())[:most]):
+    every = list(truth.paths().items())
+    chosen = every if len(every) <= most else every[: most - DEEPEST] + every[-DEEPEST:]
+    for number, (state, path) in enumerate(chosen):
         steps += [("open", number, 0), *(("advance", number, token) for token in path), ("mask", number)]
         if truth.is_complete(state) and state != DONE and truth.vocabulary.eos:
             steps += [("advance", number, min(truth.vocabulary.eos)), ("mask", number)]

@@ -309,7 +309,8 @@ class _Run:
         self.found.append(difference)
 
     def _fault(self, fault: PortFault, asked: _Asked | None = None) -> None:
-        self._note(fault.kind, fault.message, asked)
+        told = {"token": asked.request[1]["token"]} if asked and asked.request[0] == "advance" else {}
+        self._note(fault.kind, fault.message, asked, **told)
         self.found[-1] = replace(self.found[-1], log=fault.stderr)
 
     def _said(self, error: PortError) -> str:

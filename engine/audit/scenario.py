@@ -62,8 +62,9 @@ class Scenario:
         return replace(self, steps=tuple(steps))
 
     def size(self) -> int:
-        """How much there is to read: steps, source characters, tokens that have bytes."""
-        tokens = sum(token is not None for vocabulary in self.vocabularies for token in vocabulary.tokens)
+        """How much there is to read: steps, source characters, tokens and their bytes."""
+        pieces = [token for vocabulary in self.vocabularies for token in vocabulary.tokens if token is not None]
+        tokens = len(pieces) + sum(map(len, pieces)) - sum(map(bool, pieces))
         return len(self.steps) + sum(len(grammar.source) for grammar in self.grammars) + tokens
 
 

@@ -158,7 +158,29 @@ def _smaller_vocabularies(scenario: Scenario, ask: _Asking) -> Scenario:
     for place in range(len(scenario.vocabularies)):
         scenario = _fewer_tokens(scenario, place, ask)
         scenario = _renumbered(scenario, place, ask) or scenario
+        scenario = _shorter_tokens(scenario, place, ask)
     return scenario
+
+
+def _shorter_tokens(scenario: Scenario, place: int, ask: _Asking) -> Scenario:
+    """Halves of the tokens that are left."""
+    for token, piece in enumerate(scenario.vocabularies[place].tokens):
+        shorter = piece
+        while shorter and len(shorter) > 1:
+            half = len(shorter) // 2
+            parts = (shorter[:half], shorter[half:], shorter[:-1])
+            tried = ((part, ask(_with_token(scenario, place, token, part))) for part in parts)
+            found = next(((part, better) for part, better in tried if better is not None), None)
+            if found is None:
+                break
+            shorter, scenario = found
+    return scenario
+
+
+def _with_token(scenario: Scenario, place: int, token: int, piece: bytes) -> Scenario:
+    old = scenario.vocabularies[place]
+    tokens = (*old.tokens[:token], piece, *old.tokens[token + 1 :])
+    return _with_vocabulary(scenario, place, Vocabulary(tokens, old.eos, "reproduction"))
 
 
 def _fewer_tokens(scenario: Scenario, place: int, ask: _Asking) -> Scenario:
