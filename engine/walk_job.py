@@ -150,13 +150,15 @@ def records(subject: str, walked: Walked, settings: Settings, again: str) -> lis
     taken = {"walks": len(walks), "tokens": sum(len(walk.tokens) for walk in walks), "seed": settings.seed}
     taken["budget"] = ground.budget(settings.budget)
     ends = {end: sum(walk.end == end for walk in walks) for end in ("eos", "whole", "unfinished")}
+    first = walks[0].text(ground.index.vocabulary) if walks else b""
+    told = {"ends": ends, "model": subject, "output": first.decode(errors="backslashreplace")}
     source = "the oracle's rows and the golden file" if judge.golden else "the oracle's rows"
     checks: tuple[tuple[str, str, dict[str, int], dict[str, Any]], ...] = (
         (
             "outputs",
             "parsed, validated and run through the derivative oracle's automaton",
             taken,
-            {"ends": ends},
+            told,
         ),
         ("masks", f"sha256 of every mask met, against {source}", seen, {}),
     )

@@ -1,8 +1,10 @@
 """Models: batches that equal rows alone, the real SmolLM2, walks and calls of models, and what the constraint costs."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -389,6 +391,27 @@ def test_a_call_that_was_stopped_anywhere_and_taken_up_writes_the_same_file(tmp_
     assert answer(job, stopped, quiet).resumed == 9
     assert stopped.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     assert len(stopped.read_bytes().splitlines()) == 11
+
+
+@pytest.mark.slow
+def test_ctrl_c_on_the_command_line_loses_no_answer(tmp_path):
+    asked = ["--functions_definition", str(CALLS / "functions_definition.json"), "--model", "tiny-qwen3"]
+    asked += ["--input", str(CALLS / "function_calling_tests.json"), "--results", str(tmp_path / "results")]
+
+    def start(output):
+        command = [sys.executable, "-m", "maskproof", "call", *asked, "--output", str(output)]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    whole, stopped = tmp_path / "whole.jsonl", tmp_path / "stopped.jsonl"
+    assert start(whole).wait() == 0
+    process = start(stopped)
+    while not stopped.exists() or stopped.read_bytes().count(b"\n") < 2:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 130
+    assert 2 <= stopped.read_bytes().count(b"\n") < 11
+    assert start(stopped).wait() == 0
+    assert stopped.read_bytes() == whole.read_bytes()
 
 
 def test_an_answer_does_not_depend_on_the_prompts_before_it(tmp_path):

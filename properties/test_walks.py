@@ -27,6 +27,7 @@ from reference.vocabulary import Vocabulary, load_vocabulary
 TOY = load_vocabulary("toy")
 IDS = [language.id for language in languages()]
 WRITABLE = [name for name in IDS if name != "byte-classes"]
+BYTES = Vocabulary((*(bytes([byte]) for byte in range(256)), None), frozenset({256}), "bytes")
 
 
 def ground_of(name: str, vocabulary: Vocabulary = TOY) -> Ground:
@@ -40,10 +41,12 @@ def quiet(done: int, total: int, label: str) -> None:
 # ---- budgets
 
 
-@pytest.mark.parametrize("name", WRITABLE)
-def test_within_any_budget_from_the_least_up_the_output_is_whole(name):
+@pytest.mark.parametrize(
+    ("name", "vocabulary"), [(name, TOY) for name in WRITABLE] + [(name, BYTES) for name in IDS]
+)
+def test_within_any_budget_from_the_least_up_the_output_is_whole(name, vocabulary):
     """d(start) ≤ N ⇒ |output| ≤ N and output ∈ L, whatever the logits."""
-    ground, logits = ground_of(name), RandomLogits(TOY, 3)
+    ground, logits = ground_of(name, vocabulary), RandomLogits(vocabulary, 3)
     for extra in (0, 1, 2, 3, 7, 20):
         for number in range(2):
             walk = random_walk(ground, logits, number, ground.least_budget + extra)
