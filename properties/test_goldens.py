@@ -86,7 +86,7 @@ def test_nothing_is_written_that_two_computations_do_not_agree_on() -> None:
         agreed("a value", 1, 2)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_flipping_any_one_value_of_a_file_is_noticed(data: st.DataObject, tmp_path: Path) -> None:
     """For a file F and any place p in it: check(F with another value at p) refutes."""

@@ -12,6 +12,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+
+pytest.importorskip("playwright.sync_api", reason="Playwright is not installed; nox -s browser brings it")
+
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from engine import explain
