@@ -261,11 +261,11 @@ def language(choice: Any = "required", **fields: Any) -> Language:
 def generate(found: Language, max_tokens: int, seed: int, wanted: str = "") -> Finished:
     """One output of the echo model when it is told what to say, of the random one else."""
     model = EchoModel(found.vocabulary) if wanted else RandomModel(found.vocabulary, seed=seed)
-    prompt = tuple(model.encode(f"Say exactly: {wanted}" if wanted else "x"))
+    prompt = tuple(model.chat([("user", f"Say exactly: {wanted}" if wanted else "x")]))
     plan = Plan("r", prompt, found, SamplingParams(), seed, max_tokens)
     output = Output(plan, 0)
     while True:
-        for item in output.take(model.next_logits(prompt, output.tokens)):
+        for item in output.take(model.next_logits([*prompt, *output.tokens])):
             if isinstance(item, Finished):
                 return item
 
@@ -390,9 +390,9 @@ def test_stop_does_not_cut_a_call(client: Client) -> None:
 class Slow(EchoModel):
     """A fiftieth of a second a step: what it is asked to say here would take forty seconds."""
 
-    def next_logits(self, prompt: Any, output: Any) -> Any:
+    def next_logits(self, ids: Any) -> Any:
         time.sleep(0.02)
-        return super().next_logits(prompt, output)
+        return super().next_logits(ids)
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -454,11 +454,11 @@ def test_a_full_queue_is_429_and_empties_again() -> None:
 class Failing(RandomModel):
     """Raises, or gives NaN, for the prompts that ask for it."""
 
-    def next_logits(self, prompt: Any, output: Any) -> Any:
-        text = bytes(token for token in prompt if token < 256).decode(errors="replace")
+    def next_logits(self, ids: Any) -> Any:
+        text = bytes(token for token in ids if token < 256).decode(errors="replace")
         if "raise" in text:
             raise RuntimeError("broken")
-        logits = super().next_logits(prompt, output)
+        logits = super().next_logits(ids)
         return logits * np.nan if "nan" in text else logits
 
 
@@ -473,6 +473,50 @@ def test_a_model_that_fails_ends_its_own_requests_only(word: str) -> None:
         assert ask(client, {**body(), "model": "random"})["choices"]
 
 
+class Watched(EchoModel):
+    """Counts the rows of every batch; the first batch waits until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+        self.go = threading.Event()
+
+    def rows(self, prompts: Any) -> Any:
+        self.sizes.append(len(prompts))
+        self.go.wait(20)
+        return super().rows(prompts)
+
+
+def plan(wanted: str, max_tokens: int = 100) -> Plan:
+    vocabulary = byte_vocabulary()
+    free = Language(vocabulary, TokenIndex(free_text(), vocabulary), None, None, 0, has_calls=False)
+    prompt = tuple(EchoModel().chat([("user", f"Say exactly: {wanted}")]))
+    return Plan("r", prompt, free, SamplingParams(temperature=0), 0, max_tokens)
+
+
+def test_requests_that_wait_are_batched_and_a_batch_shrinks_with_its_answers() -> None:
+    """One request, then nine that came meanwhile as one batch, packed anew at 4, 2 and 1 rows; all answers right."""
+    model = Watched()
+    scheduler = Scheduler(model, LIMITS)
+    texts = {number: "x" * (10 + 10 * number) for number in range(10)}
+    items: dict[int, list[Any]] = {number: [] for number in texts}
+    for number, text in texts.items():
+        scheduler.submit(Job(plan(text, 300), items[number].append, 60))
+        deadline = time.monotonic() + 20
+        while not model.sizes and time.monotonic() < deadline:
+            time.sleep(0.01)
+    model.go.set()
+    deadline = time.monotonic() + 60
+    while not all(found and isinstance(found[-1], Finished) for found in items.values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    scheduler.close()
+    assert model.sizes == [1, 9, 4, 2, 1]
+    for number, text in texts.items():
+        assert "".join(item.event.text for item in items[number][:-1]) == text
+        assert items[number][-1].reason == "stop"
+
+
 def test_a_late_request_ends_with_what_it_has() -> None:
     with running(EchoModel(), Limits(request_seconds=0.3)) as url, Client(base_url=url, timeout=30) as client:
         choice = ask(client, say("x" * 2000, max_tokens=4000))["choices"][0]
@@ -480,17 +524,14 @@ def test_a_late_request_ends_with_what_it_has() -> None:
 
 
 def test_a_stopping_server_tells_what_it_leaves() -> None:
-    scheduler = Scheduler(RandomModel(), LIMITS)
+    scheduler = Scheduler(Slow(), LIMITS)
     items: list[Any] = []
-    vocabulary = byte_vocabulary()
-    free = Language(vocabulary, TokenIndex(free_text(), vocabulary), None, None, 0, has_calls=False)
-    quiet = SamplingParams(temperature=0)
-    scheduler.submit(Job(Plan("r", (1,), free, quiet, 0, 100_000), items.append, 60))
+    scheduler.submit(Job(plan("x" * 3000, 100_000), items.append, 60))
     time.sleep(0.1)
     scheduler.close()
-    assert isinstance(items[-1], ApiError | Finished)
+    assert isinstance(items[-1], ApiError) and items[-1].status == 429
     with pytest.raises(ApiError, match="try again later"):
-        scheduler.submit(Job(Plan("r", (1,), free, quiet, 0, 10), items.append, 60))
+        scheduler.submit(Job(plan("x"), items.append, 60))
 
 
 def test_a_vocabulary_that_cannot_write_the_answer_is_told_before() -> None:

@@ -2,7 +2,8 @@
 
 A batch is what the model computes in one pass. Requests that wait when there is room form the next batch; batches under
 way are stepped in turn, so that a long answer holds nobody up. A request that fails, is cancelled or runs out of time
-gives its rows back at the next step; a model that raises ends the requests of that batch only.
+ends at the next step. A batch half of whose rows are over is packed anew (its prompts and outputs are computed once
+more), so that rows that are over hold no room. A model that raises ends the requests of that batch only.
 """
 
 import logging
@@ -62,18 +63,23 @@ class Batch:
 
     def __init__(self, model: Model, jobs: Sequence[Job]) -> None:
         """All choices of all jobs, one row each."""
+        self._model = model
         self.jobs = list(jobs)
         self.outputs = [(job, Output(job.plan, choice)) for job in jobs for choice in range(job.plan.choices)]
         self._rows = model.rows([job.plan.prompt for job, _ in self.outputs])
 
     def __len__(self) -> int:
-        """Rows, finished ones too: they stay until the batch ends."""
+        """Rows that the model computes: less than twice those that are wanted, or none."""
         return len(self.outputs)
 
-    @property
-    def is_over(self) -> bool:
-        """No output of it is wanted any more."""
-        return all(job.cancelled or output.is_finished for job, output in self.outputs)
+    def pack(self) -> None:
+        """Drop the rows that are over when they are half of all or more."""
+        wanted = [(job, output) for job, output in self.outputs if not (job.cancelled or output.is_finished)]
+        if 2 * len(wanted) > len(self.outputs):
+            return
+        self.outputs = wanted
+        if wanted:
+            self._rows = self._model.rows([(*job.plan.prompt, *output.tokens) for job, output in wanted])
 
     def step(self) -> None:
         """One token for every output that is under way."""
@@ -98,6 +104,7 @@ class Batch:
         """Every job of it ends with an error."""
         for job in self.jobs:
             job.fail(internal("the model failed"))
+        self.outputs = []
 
 
 def as_array(logits: Any) -> Any:
@@ -150,12 +157,14 @@ class Scheduler:
 
     def _step(self, batch: Batch) -> None:
         try:
-            if not batch.is_over:
+            batch.pack()
+            if len(batch):
                 batch.step()
+                batch.pack()
         except Exception:
             log.exception("the model failed")
             batch.fail()
-        if batch.is_over:
+        if not len(batch):
             self._batches.remove(batch)
 
     def _admit(self) -> None:

@@ -1,7 +1,7 @@
 """Models without weights behind `engine.models.base`: seeded random logits, and one that says what the prompt asks for.
 
-They make the server testable without torch: `RandomModel` has no sense at all, so whatever is well formed in its
-answers comes from the masks; `EchoModel` repeats what follows the last `Say exactly: ` of the conversation, the way an
+They make the server testable without torch: `RandomModel` has no sense at all, so whatever is well formed in
+its answers comes from the masks; `EchoModel` repeats the last message from its `Say exactly: ` on, the way an
 obedient model would, so that a test can choose the text that the server has to parse.
 """
 
@@ -17,6 +17,7 @@ from reference.vocabulary import Vocabulary
 
 Float32 = NDArray[np.float32]
 REQUEST = "Say exactly: "
+ANSWER = "\nassistant: "
 PIECES = ('{"', '":', '":"', '","', '"}', "<tool", "_call", ">{", "</", "}}", "the ", "é", "漢字", "😀")
 
 
@@ -34,15 +35,13 @@ class _Rows:
     def __init__(self, model: "RandomModel", prompts: Sequence[Sequence[int]]) -> None:
         self._model = model
         self._ids = [list(prompt) for prompt in prompts]
-        self._starts = [len(prompt) for prompt in prompts]
 
     def feed(self, tokens: Sequence[Sequence[int]]) -> None:
         for ids, added in zip(self._ids, tokens, strict=True):
             ids.extend(added)
 
     def logits(self) -> Float32:
-        rows = zip(self._ids, self._starts, strict=True)
-        return np.stack([self._model.next_logits(ids[:start], ids[start:]) for ids, start in rows])
+        return np.stack([self._model.next_logits(ids) for ids in self._ids])
 
     def rewind(self, length: int) -> None:
         self._ids = [ids[:length] for ids in self._ids]
@@ -79,21 +78,21 @@ class RandomModel:
 
     def chat(self, messages: Sequence[Message]) -> list[int]:
         """The turns as plain text."""
-        return self.encode("".join(f"{role}: {text}\n" for role, text in messages) + "assistant: ")
+        return self.encode("\n".join(f"{role}: {text}" for role, text in messages) + ANSWER)
 
     def rows(self, prompts: Sequence[Sequence[int]]) -> _Rows:
         """A batch with these prompts."""
         return _Rows(self, prompts)
 
-    def next_logits(self, prompt: Sequence[int], output: Sequence[int]) -> Float32:
+    def next_logits(self, ids: Sequence[int]) -> Float32:
         """A standard normal draw for every token."""
-        seen = zlib.crc32(np.array([*prompt, -1, *output], dtype=np.int32).tobytes())
+        seen = zlib.crc32(np.array(ids, dtype=np.int32).tobytes())
         rng = np.random.default_rng((self.seed, seen))
         return rng.standard_normal(len(self.vocabulary), dtype=np.float32)
 
 
 class EchoModel(RandomModel):
-    """Says what follows the last `Say exactly: ` up to the end of its line; random where a mask forbids that."""
+    """Says what follows the last `Say exactly: `; random where a mask forbids that."""
 
     def __init__(self, vocabulary: Vocabulary | None = None, *, seed: int = 0, name: str = "echo") -> None:
         """Over the byte vocabulary unless another is given."""
@@ -101,11 +100,10 @@ class EchoModel(RandomModel):
         self._ids = {data: token for token, data in enumerate(self.vocabulary.tokens) if data}
         self._longest = max(map(len, self._ids))
 
-    def next_logits(self, prompt: Sequence[int], output: Sequence[int]) -> Float32:
+    def next_logits(self, ids: Sequence[int]) -> Float32:
         """Far above all others: the tokens that go on with the asked text, longer ones first, and EOS at its end."""
-        logits = super().next_logits(prompt, output)
-        wanted = self.wanted(prompt)
-        said = self._bytes(output)
+        logits = super().next_logits(ids)
+        wanted, said = self.asked(ids)
         if wanted is None or not wanted.startswith(said):
             return logits
         rest = wanted[len(said) :]
@@ -115,15 +113,14 @@ class EchoModel(RandomModel):
             logits[sorted(self.vocabulary.eos)] += 1e4
         return logits
 
-    def wanted(self, prompt: Sequence[int]) -> bytes | None:
-        """What the conversation asks for, backslash n in it a newline; None when it asks for nothing."""
-        _, marker, rest = self._bytes(prompt).rpartition(REQUEST.encode())
-        return rest.partition(b"\n")[0].replace(b"\\n", b"\n") if marker else None
+    def asked(self, ids: Sequence[int]) -> tuple[bytes | None, bytes]:
+        """The text that the conversation asks for (None for none; backslash n is a newline), and what is said so far."""
+        text = b"".join(self.vocabulary.tokens[token] or b"" for token in ids)
+        _, _, turn = text.rpartition(REQUEST.encode())
+        wanted, marker, said = turn.partition(ANSWER.encode())
+        return (wanted.replace(b"\\n", b"\n"), said) if marker and REQUEST.encode() in text else (None, b"")
 
     def continuations(self, rest: bytes) -> list[int]:
         """The tokens that `rest` begins with."""
         found = (self._ids.get(rest[:end]) for end in range(1, min(len(rest), self._longest) + 1))
         return [token for token in found if token is not None]
-
-    def _bytes(self, tokens: Sequence[int]) -> bytes:
-        return b"".join(self.vocabulary.tokens[token] or b"" for token in tokens)

@@ -28,6 +28,8 @@ from reference.tool_errors import ToolError
 from reference.toolprompt import Tool, render_messages
 
 DEFAULT_TOKENS = 512
+MOST_CHARACTERS = 32
+"""Characters that a token of a prompt stands for at most, on average."""
 SEED_MASK = (1 << 64) - 1
 
 
@@ -108,6 +110,7 @@ class Service:
         """The conversation with its tools as ids, within the limit."""
         try:
             turns = render_messages(chat.messages, tools)
+            self._check_length(sum(len(text) for _, text in turns))
             with self._tokenizer:
                 ids = tuple(self.model.chat(turns))
         except ToolError as error:
@@ -117,6 +120,12 @@ class Service:
         if not 0 < len(ids) <= self.limits.prompt_tokens:
             raise bad("messages", f"{len(ids)} tokens; the prompt has 1 to {self.limits.prompt_tokens}")
         return ids
+
+    def _check_length(self, characters: int) -> None:
+        """Refuse what cannot fit before it costs the time to tokenize it."""
+        most = self.limits.prompt_tokens * MOST_CHARACTERS
+        if characters > most:
+            raise bad("messages", f"{characters} characters with the tools; the prompt has at most {most}")
 
 
 def read_fields(body: bytes) -> dict[str, JsonValue]:
