@@ -114,7 +114,7 @@ class EchoModel(RandomModel):
         return logits
 
     def asked(self, ids: Sequence[int]) -> tuple[bytes | None, bytes]:
-        """The text that the conversation asks for (None for none; backslash n is a newline), and what is said so far."""
+        """The text that the conversation asks for (None for none; backslash n is a newline), and what was said."""
         text = b"".join(self.vocabulary.tokens[token] or b"" for token in ids)
         _, _, turn = text.rpartition(REQUEST.encode())
         wanted, marker, said = turn.partition(ANSWER.encode())
