@@ -98,6 +98,12 @@ def test_a_finished_parser_says_what_to_do() -> None:
     )
 
 
+def test_finishing_twice_gives_what_was_held_once() -> None:
+    parser = ToolParser("r")
+    assert parser.push("<tool") == []
+    assert (parser.finish(), parser.finish()) == ([Content("<tool")], [])
+
+
 def test_the_brace_that_closes_an_object_ends_the_arguments_whatever_follows() -> None:
     """A string inside does not make the parser forget that the arguments are an object."""
     header = '<tool_call>{"name":"f","arguments":'
