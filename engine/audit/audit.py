@@ -11,20 +11,22 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from engine.audit import plan, programs, refusals, surfaces, tool_surfaces
 from engine.audit.compare import Difference
 from engine.audit.corpus import corpus_records
-from engine.audit.diagnose import FAULTS, Finding, Lab, diagnose
-from engine.audit.exact import Exact, exact
-from engine.audit.findings import Subject, record_of
+from engine.audit.diagnose import FAULTS, Finding, Lab, diagnose, named_only
+from engine.audit.exact import Exact, compiled, exact
+from engine.audit.findings import Subject, record_of, text_case
 from engine.audit.free import FreeWalker
 from engine.audit.plan import Case, Settings
+from engine.audit.policies import Policy, members
 from engine.audit.runner import Declined, Runner, Tally
-from engine.audit.scenario import Scenario
+from engine.audit.scenario import Grammar, Scenario
 from engine.audit.shrink import Budget
-from engine.audit.vocabularies import named
+from engine.audit.vocabularies import named, spelling_vocabulary
 from engine.audit.walks import walks
 from engine.host import Limits, Port, PortFault
 from engine.protocol import PortError, Violation
@@ -34,6 +36,10 @@ from reference.vocabulary import Vocabulary
 
 SHRUNK_A_KIND = 3
 FAULTS_A_CHECK = 3
+POLICY_LENGTH = 24
+POLICY_SCHEMA = (
+    '{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"array","items":{"type":"integer"}}}}'
+)
 JSON_KINDS = ("json_schema", "json_object")
 
 
@@ -64,6 +70,7 @@ def audit(request: Request) -> Iterator[Record]:
     auditor = Auditor(request, port)
     try:
         yield from auditor.records()
+        yield from auditor.policy()
         yield auditor.goodbye()
         yield auditor.effort(time.perf_counter() - begun)
     finally:
@@ -122,8 +129,9 @@ class Auditor:
         if not self.settings.languages:
             yield from surfaces.automata(self.runner, self.subject)
         if self.request.corpus:
-            first = named(self.settings.vocabularies)[0]
-            yield from corpus_records(self.runner, self.subject, first, self.request)
+            first = spelling_vocabulary(named(self.settings.vocabularies))
+            folder = Path(self.request.corpus)
+            yield from corpus_records(self.runner, self.subject, first, folder, self.settings.seed)
 
     def _forget_all(self) -> None:
         """A fresh child: what was asked without a scenario is in no history, and must not explain a finding."""
@@ -215,8 +223,10 @@ class Auditor:
         history = list(self.runner.history)
         often = self.shrunk[difference.kind] >= SHRUNK_A_KIND
         self.shrunk[difference.kind] += 1
-        budget = Budget(runs=0) if often else Budget()
-        finding = diagnose(self.lab, difference, scenario, history, budget)
+        if often:
+            finding = named_only(self.lab, difference, scenario)
+        else:
+            finding = diagnose(self.lab, difference, scenario, history, Budget())
         seconds = time.perf_counter() - begun
         self.lab_seconds += seconds
         return record_of(self.subject, case, check, finding, self.runner.policy, seconds)
@@ -276,8 +286,15 @@ class Auditor:
                     kind = "not_enforced" if outcome.keyword else "unsound"
                     shown = {"kind": "schema", "source": case.grammar.source}
                     shown["text"] = outcome.text.decode("utf-8", "backslashreplace")
+                    again = text_case(self.subject, case.grammar, case.vocabulary, shown["text"], kind)
                     yield self.subject.record(
-                        case.id, "free", "refuted", kind=kind, message=outcome.wrong, witness=shown
+                        case.id,
+                        "free",
+                        "refuted",
+                        kind=kind,
+                        message=outcome.wrong,
+                        witness=shown,
+                        reproduce=again,
                     )
                     return
         except Declined as declined:
@@ -305,6 +322,24 @@ class Auditor:
         if "json_schema" in kinds:
             for refusal in refusals.ambiguous():
                 yield refusals.judge_ambiguous(self.runner, self.subject, vocabulary, refusal)
+
+    def policy(self) -> Iterator[Record]:
+        """How much the declared policies narrow what may be written."""
+        policy, tally = self.runner.policy, self.tally
+        if not self.port.hello.policies:
+            return
+        domain: dict[str, Any] = {"masks": tally.masks}
+        told = []
+        if policy.forced_first_token:
+            domain |= {"narrowed_masks": tally.withheld_masks, "withheld_tokens": tally.withheld}
+            told.append(f"{tally.withheld_masks:,} of {tally.masks:,} masks hold one forced token alone")
+        if policy.rewrites_json:
+            grammar = Grammar("json_schema", POLICY_SCHEMA)
+            compact, own = (members(compiled(grammar, one), POLICY_LENGTH) for one in (Policy(), policy))
+            domain |= {"compact_texts": float(compact), "own_texts": float(own)}
+            told.append(f"of at most {POLICY_LENGTH} bytes {own:.3g} texts instead of {compact:.3g}")
+        message = "; ".join(told) or "declared, and no narrowing that is measured"
+        yield self.subject.record("policy", "policy", "tested", domain=domain, message=message)
 
     def goodbye(self) -> Record:
         """Whether the port ends when it is told to."""

@@ -1,204 +1,319 @@
-"""A folder of `{schema, tests: [{data, valid}]}` files, the form that public corpora of schemas have.
+"""Schemas with known valid and invalid instances: a folder of `{"schema", "tests": [{"data", "valid"}]}` files.
 
-In any policy a valid instance must be writable token by token in some spelling that JSON allows, and an invalid one
-in none. An invalid instance that can be written shows a keyword that was accepted and is not enforced; a refusal of
-the schema is honest and counted. Spellings tried: members in the data's order and in the schema's, with the
-separators of compact JSON, of `json.dumps`, and of the port's own policy.
+A valid instance must be writable token by token in some spelling, an invalid one in none. The claims of a file are
+checked with `jsonschema` first; where they disagree (a format, most often) nothing is judged. An invalid instance that
+can be written breaks a keyword that was accepted and is not enforced: that keyword is named, and schema and instance
+are made small together.
 """
 
-import itertools
 import json
 import random
+import time
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.validators import validator_for
 
-from engine.audit.findings import Subject
-from engine.audit.free import FreeWalker, fault_of
-from engine.audit.runner import Runner
+from engine.audit.exact import compiled
+from engine.audit.findings import Subject, source, text_case
+from engine.audit.free import FreeWalker
+from engine.audit.reductions import smaller_schemas
+from engine.audit.runner import Declined, Runner
+from engine.audit.scenario import Grammar
+from engine.audit.shrink import Budget
 from engine.audit.writing import Tokenizer, Written, write_text
-from engine.errors import BadInput
+from engine.errors import BadInput, Refused
 from engine.host import PortFault
-from engine.protocol import PortError, Violation, integer_of, token_texts
+from engine.protocol import PortError, Violation
 from engine.results import Record
 from reference.vocabulary import Vocabulary
 
-HONEST = ("refused", "unsupported", "invalid")
-WALKS = 3
-"""Texts a schema that the engine leads to itself, each parsed and validated."""
+SHRUNK_A_KEYWORD = 2
+FREE_WALKS = 4
 
 
-class Asked(Protocol):
-    """What is read of an audit's request."""
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A value, and whether the schema allows it."""
 
-    @property
-    def corpus(self) -> str:
-        """The folder."""
-        ...
+    value: Any
+    valid: bool
 
-    @property
-    def done(self) -> Any:
-        """The keys of records that a resumed run has already."""
-        ...
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a corpus."""
+
+    name: str
+    schema: Any
+    instances: tuple[Instance, ...]
+
+
+def read_corpus(folder: Path) -> list[Entry]:
+    """The files of a folder, by name."""
+    paths = sorted(folder.glob("*.json"))
+    if not paths:
+        raise BadInput(f"corpus {folder}: no .json files are there; give a folder of {{schema, tests}} files")
+    return [_read(path) for path in paths]
+
+
+def _read(path: Path) -> Entry:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        instances = (Instance(test["data"], bool(test["valid"])) for test in document["tests"])
+        return Entry(path.stem, document["schema"], tuple(instances))
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"corpus {path}: not a {{schema, tests}} file ({error!r})") from error
 
 
 def corpus_records(
-    runner: Runner, subject: Subject, vocabulary: Vocabulary, asked: Asked
+    runner: Runner, subject: Subject, vocabulary: Vocabulary, folder: Path, seed: int
 ) -> Iterator[Record]:
-    """The records of every file of the folder, in order of name."""
-    paths = sorted(Path(asked.corpus).glob("*.json"))
-    if not paths:
-        raise BadInput(f"corpus {asked.corpus!r} holds no *.json; name a folder of {{schema, tests}} files")
-    if "json_schema" not in runner.port.hello.kinds:
-        yield subject.record("corpus", "corpus", "refused", message="the port does not serve json_schema")
-        return
-    reader = _Corpus(runner, subject, vocabulary)
-    for path in paths:
-        if ("audit", subject.name, f"corpus/{path.name}", "corpus") not in asked.done:
-            yield from reader.file(path)
+    """The records of a corpus: per file what it said to the schema, to the instances, and where it leads by itself."""
+    judge = Judge(runner, subject, vocabulary, seed)
+    for entry in read_corpus(folder):
+        yield from judge.entry(entry)
 
 
-class _Corpus:
-    """One port over one vocabulary; the vocabulary is given again to a fresh child."""
+@dataclass(slots=True)
+class Judge:
+    """Judges entries on one port; counts what was shrunk, so that a keyword broken everywhere is shrunk twice only."""
 
-    def __init__(self, runner: Runner, subject: Subject, vocabulary: Vocabulary) -> None:
-        self.runner, self.subject, self.vocabulary = runner, subject, vocabulary
-        self.tokenizer = Tokenizer(vocabulary)
-        self.starts = -1
+    runner: Runner
+    subject: Subject
+    vocabulary: Vocabulary
+    seed: int
+    cut: Tokenizer = field(init=False)
+    shrunk: Counter[str] = field(default_factory=Counter)
 
-    def file(self, path: Path) -> Iterator[Record]:
-        """A record a finding, and one that says how many tests of the file held, or why it was refused."""
-        name, document = f"corpus/{path.name}", _read(path)
+    def __post_init__(self) -> None:
+        """Index the vocabulary once."""
+        self.cut = Tokenizer(self.vocabulary)
+
+    def entry(self, entry: Entry) -> Iterator[Record]:
+        """The records of one file."""
+        case = f"corpus:{entry.name}"
         try:
-            grammar = self.compiled(document["schema"])
-        except PortError as error:
-            verdict = "refused" if error.kind in HONEST else "refuted"
+            handle = self._compiled(entry.schema)
+            yield from self._instances(case, entry, handle)
+            yield self._free(case, entry, handle)
+        except Declined as declined:
+            yield self.subject.record(case, "compile", "refused", message=str(declined))
+        except (PortFault, PortError, Violation) as error:
+            kind = error.kind if isinstance(error, PortFault) else "crash"
+            kind = "garbage" if isinstance(error, Violation) else kind
+            shown = source(Grammar("json_schema", json.dumps(entry.schema, ensure_ascii=False)))
+            yield self.subject.record(case, "corpus", "refuted", kind=kind, message=str(error), witness=shown)
+            if not self.runner.port.alive:
+                self.runner.restart()
+
+    def _compiled(self, schema: Any) -> int:
+        if self.runner.vocabulary is not self.vocabulary:
+            self.runner.give(self.vocabulary)
+        return self.runner.compile(Grammar("json_schema", _text(schema)))
+
+    def _instances(self, case: str, entry: Entry, handle: int) -> Iterator[Record]:
+        """Write every instance whose claim holds; one record when all went right, one for each thing that did not."""
+        begun, counts, told = time.perf_counter(), Counter[str](), set[tuple[str, str]]()
+        for instance in entry.instances:
+            keyword = broken_keyword(entry.schema, instance.value)
+            if (keyword is None) != instance.valid:
+                counts["undecided"] += 1
+                continue
+            wanted = self._wanted(entry.schema, instance)
+            written = self._written(handle, entry.schema, instance.value)
+            if wanted is None or written is None:
+                counts["narrowed" if wanted is None else "unspellable"] += 1
+                continue
+            counts["valid" if instance.valid else "invalid"] += 1
+            if written.whole == instance.valid:
+                continue
+            kind = "incomplete" if instance.valid else "not_enforced"
+            counts["wrong"] += 1
+            if (kind, keyword or "") not in told:
+                told.add((kind, keyword or ""))
+                yield self._finding(case, entry.schema, instance, keyword or "")
+        if not counts["wrong"]:
             yield self.subject.record(
-                name, "corpus", verdict, kind="" if verdict == "refused" else "crash", message=str(error)
+                case,
+                "instances",
+                "tested",
+                method="each instance written token by token, in every spelling",
+                domain=dict(counts),
+                seconds=time.perf_counter() - begun,
             )
-            return
-        except (PortFault, Violation) as fault:
-            yield self.broken(name, fault)
-            return
-        findings = 0
+
+    def _wanted(self, schema: Any, instance: Instance) -> bool | None:
+        """Whether the instance must be writable; None for a valid one that the exact language of the subset leaves out.
+
+        Schemas of the subset mean closed objects, members in order: less than JSON Schema means by them.
+        """
+        if not instance.valid or self.runner.policy.any_order:
+            return instance.valid
         try:
-            for found in itertools.chain(
-                self.tests(name, grammar, document), self.walks(name, grammar, document)
-            ):
-                findings += 1
-                yield found
-        except (PortFault, Violation, PortError) as fault:
-            yield self.broken(name, fault)
-            return
-        if not findings:
-            domain = {"tests": len(document["tests"]), "walks": WALKS}
-            yield self.subject.record(
-                name, "corpus", "tested", method="written token by token", domain=domain
-            )
+            dfa = compiled(Grammar("json_schema", _text(schema)), self.runner.policy)
+        except Refused:
+            return True
+        texts = spellings(schema, instance.value, self.runner.policy.separators)
+        return True if any(dfa.matches(text.encode("utf-8", "replace")) for text in texts) else None
 
-    def compiled(self, schema: Any) -> int:
-        """The grammar of a schema, over the vocabulary."""
-        port = self.runner.port
-        if self.starts != port.clock.starts:
-            self.runner.vocabulary = self.vocabulary
-            port.request("vocab", tokens=token_texts(self.vocabulary.tokens), eos=sorted(self.vocabulary.eos))
-            self.starts = port.clock.starts
-        answer = port.request("compile", kind="json_schema", source=json.dumps(schema, ensure_ascii=False))
-        return integer_of(answer, "grammar")
+    def _written(self, handle: int, schema: Any, value: Any) -> Written | None:
+        """The spelling that goes farthest; None when the vocabulary has no tokens for any."""
+        tries: list[Written] = []
+        for text in spellings(schema, value, self.runner.policy.separators):
+            tokens = self.cut(text.encode("utf-8", "replace"))
+            if tokens:
+                tries.append(write_text(self.runner, handle, tokens))
+                if tries[-1].whole:
+                    break
+        return max(tries, key=lambda one: (one.whole, one.done)) if tries else None
 
-    def tests(self, name: str, grammar: int, document: dict[str, Any]) -> Iterator[Record]:
-        """Valid instances that cannot be written, invalid ones that can."""
-        for number, test in enumerate(document["tests"]):
-            written = [self.write(grammar, text) for text in self.spellings(test["data"], document["schema"])]
-            whole = any(each.whole for each in written)
-            if whole != test["valid"]:
-                yield self.finding(
-                    name, number, test, document["schema"], max(written, key=lambda each: each.done)
-                )
-
-    def write(self, grammar: int, text: str) -> Written:
-        """Write one spelling."""
-        return write_text(self.runner, grammar, self.tokenizer(text.encode()))
-
-    def spellings(self, data: Any, schema: Any) -> list[str]:
-        """The texts of a value worth trying, each once."""
-        separators = dict.fromkeys([(",", ":"), (", ", ": ")])
-        orders = (data, in_schema_order(data, schema))
-        texts = (
-            json.dumps(value, ensure_ascii=False, separators=pair) for pair in separators for value in orders
+    def _finding(self, case: str, schema: Any, instance: Instance, keyword: str) -> Record:
+        begun, kind = time.perf_counter(), "incomplete" if instance.valid else "not_enforced"
+        small, value = schema, instance.value
+        if self.shrunk[kind + keyword] < SHRUNK_A_KEYWORD:
+            self.shrunk[kind + keyword] += 1
+            small, value = self._small(schema, instance, keyword)
+        text = spellings(small, value, self.runner.policy.separators)[0]
+        verb = (
+            "cannot be written, and is valid" if instance.valid else f"can be written, and breaks {keyword!r}"
         )
-        return list(dict.fromkeys(texts))
-
-    def finding(self, name: str, number: int, test: dict[str, Any], schema: Any, written: Written) -> Record:
-        """One test that did not go as its `valid` says."""
-        text = json.dumps(test["data"], ensure_ascii=False, separators=(",", ":"))
-        source = {"kind": "schema", "source": json.dumps(schema, ensure_ascii=False), "text": text}
-        if test["valid"]:
-            kind, message = (
-                "incomplete",
-                f"a valid instance cannot be written: {written.message} after {written.done} bytes",
-            )
-        else:
-            keywords = sorted(
-                {str(error.validator) for error in Draft202012Validator(schema).iter_errors(test["data"])}
-            )
-            kind = "not_enforced" if keywords else "unsound"
-            message = f"an invalid instance can be written; it breaks {', '.join(keywords) or 'what the corpus says'}"
-        detail = {"description": test.get("description", ""), "vocabulary": self.vocabulary.name}
         return self.subject.record(
-            name, f"test {number}", "refuted", kind=kind, message=message, witness=source, detail=detail
+            case,
+            "instances",
+            "refuted",
+            kind=kind,
+            message=f"{text[:200]} {verb}",
+            seconds=time.perf_counter() - begun,
+            witness={
+                **source(Grammar("json_schema", _text(small))),
+                "original": source(Grammar("json_schema", _text(schema))),
+                "text": text,
+            },
+            reproduce=self._reproduce(small, text, kind, valid=instance.valid),
+            detail={"keyword": keyword, "shrunk": {"from": len(_text(schema)), "to": len(_text(small))}},
         )
 
-    def walks(self, name: str, grammar: int, document: dict[str, Any]) -> Iterator[Record]:
-        """Texts that the engine's own masks lead to and that do not parse or validate."""
-        schema = document["schema"]
-        for number in range(WALKS):
-            outcome = FreeWalker(self.runner, self.vocabulary, random.Random(number)).walk(grammar, schema)
-            if outcome.ended and fault_of(outcome.text, schema)[0]:
-                witness = {
-                    "kind": "schema",
-                    "source": json.dumps(schema, ensure_ascii=False),
-                    "hex": outcome.text.hex(),
-                }
+    def _small(self, schema: Any, instance: Instance, keyword: str) -> tuple[Any, Any]:
+        """Schema and instance with parts taken away, in turn, as long as the instance goes wrong in the same way."""
+        budget, value = Budget(runs=150, seconds=10.0), instance.value
+        changed = True
+        while changed:
+            changed = False
+            for smaller in _shorter(schema):
+                if self._is_wrong(smaller, replace(instance, value=value), keyword, budget):
+                    schema, changed = smaller, True
+                    break
+            for smaller in _shorter(value):
+                if self._is_wrong(schema, replace(instance, value=smaller), keyword, budget):
+                    value, changed = smaller, True
+                    break
+        return schema, value
+
+    def _is_wrong(self, schema: Any, instance: Instance, keyword: str, budget: Budget) -> bool:
+        try:
+            broken = broken_keyword(schema, instance.value)
+        except (SchemaError, TypeError, ValueError, RecursionError):
+            return False
+        if (broken or "") != keyword or not budget.spend():
+            return False
+        try:
+            handle = self._compiled(schema)
+            written = self._written(handle, schema, instance.value)
+            if written is None or self._wanted(schema, instance) is None:
+                return False
+            return written.whole != instance.valid
+        except (Declined, PortError, Violation):
+            return False
+        except PortFault:
+            self.runner.restart()
+            return False
+
+    def _reproduce(self, schema: Any, text: str, kind: str, *, valid: bool) -> str:
+        grammar = Grammar("json_schema", _text(schema))
+        return text_case(self.subject, grammar, self.vocabulary, text, kind, valid=valid)
+
+    def _free(self, case: str, entry: Entry, handle: int) -> Record:
+        """Texts drawn from the engine's own masks: those that end must be valid."""
+        begun, ended = time.perf_counter(), 0
+        walker = FreeWalker(self.runner, self.vocabulary, random.Random(f"{self.seed} {case}"))
+        for _ in range(FREE_WALKS):
+            outcome = walker.walk(handle, entry.schema)
+            ended += outcome.ended
+            if outcome.wrong:
+                shown = source(Grammar("json_schema", _text(entry.schema)))
+                shown["text"] = outcome.text.decode("utf-8", "backslashreplace")
                 kind = "not_enforced" if outcome.keyword else "unsound"
-                yield self.subject.record(
-                    name, f"walk {number}", "refuted", kind=kind, message=outcome.wrong, witness=witness
+                return self.subject.record(
+                    case,
+                    "free",
+                    "refuted",
+                    kind=kind,
+                    message=outcome.wrong,
+                    witness=shown,
+                    seconds=time.perf_counter() - begun,
+                    reproduce=self._reproduce(entry.schema, shown["text"], kind, valid=False),
+                    detail={"keyword": outcome.keyword},
                 )
-
-    def broken(self, name: str, fault: PortFault | Violation | PortError) -> Record:
-        """The port broke; a fresh child takes over."""
-        kind = (
-            fault.kind
-            if isinstance(fault, PortFault)
-            else "garbage"
-            if isinstance(fault, Violation)
-            else "crash"
+        return self.subject.record(
+            case,
+            "free",
+            "tested",
+            domain={"walks": FREE_WALKS, "ended": ended},
+            seconds=time.perf_counter() - begun,
         )
-        log = {"log": fault.stderr} if isinstance(fault, PortFault) else {}
-        self.runner.restart()
-        return self.subject.record(name, "corpus", "refuted", kind=kind, message=str(fault), witness=log)
 
 
-def in_schema_order(data: Any, schema: Any) -> Any:
-    """The value with the members of objects in the order of the schema's properties, others after them."""
-    if isinstance(data, list):
-        items = schema.get("items") if isinstance(schema, dict) else None
-        return [in_schema_order(item, items) for item in data]
-    if not isinstance(data, dict):
-        return data
-    properties = schema.get("properties") if isinstance(schema, dict) else None
+def broken_keyword(schema: Any, value: Any) -> str | None:
+    """The keyword that an instance breaks, None when it is valid; raises SchemaError for a broken schema."""
+    validator = validator_for(schema, default=Draft202012Validator)
+    validator.check_schema(schema)
+    error = next(validator(schema).iter_errors(value), None)
+    if error is None:
+        return None
+    while (
+        isinstance(error, ValidationError)
+        and error.validator in ("anyOf", "oneOf", "allOf")
+        and len(error.context or []) == 1
+    ):
+        error = (error.context or [])[0]
+    return str(error.validator)
+
+
+def spellings(schema: Any, value: Any, separators: tuple[bytes, bytes]) -> list[str]:
+    """The texts in which an instance is tried: with the port's separators, in the schema's order and in its own."""
+    styles = ((separators[0].decode(), separators[1].decode()), (",", ":"), (", ", ": "))
+    orders = (in_schema_order(schema, value), value)
+    texts = [json.dumps(order, separators=style, ensure_ascii=False) for style in styles for order in orders]
+    return list(dict.fromkeys(texts))
+
+
+def in_schema_order(schema: Any, value: Any) -> Any:
+    """The value with its members in the order of the schema's `properties`, others after them."""
+    if not isinstance(schema, dict):
+        return value
+    if isinstance(value, list):
+        items = schema.get("items")
+        return [in_schema_order(items, item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    properties = schema.get("properties")
     known = properties if isinstance(properties, dict) else {}
-    names = [*(name for name in known if name in data), *(name for name in data if name not in known)]
-    return {name: in_schema_order(data[name], known.get(name)) for name in names}
+    names = [name for name in known if name in value] + [name for name in value if name not in known]
+    return {name: in_schema_order(known.get(name), value[name]) for name in names}
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        if not all(isinstance(test["valid"], bool) and "data" in test for test in document["tests"]):
-            raise TypeError("a test needs data and valid")
-        return {"schema": document["schema"], "tests": document["tests"]}
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise BadInput(f"corpus, {path}: {error}; a file is {{schema, tests: [{{data, valid}}]}}") from error
+def _shorter(value: Any) -> Iterator[Any]:
+    text = _text(value)
+    for smaller in smaller_schemas(value):
+        if len(_text(smaller)) < len(text):
+            yield smaller
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

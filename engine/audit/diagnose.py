@@ -95,6 +95,22 @@ def diagnose(
     return Finding(kind, message, cut, difference, cut, seen_again=False)
 
 
+def named_only(lab: Lab, difference: Difference, scenario: Scenario) -> Finding:
+    """The kind of a difference by the same rule, asked in a child that is reused; nothing is made small.
+
+    For the fourth difference of a kind and those after it: what is left of them is their number and one path.
+    """
+    cut = scenario.with_steps(scenario.steps[: difference.step + 1])
+    question = alone(difference)
+    if question is None or difference.kind in FAULTS:
+        return Finding(difference.kind, difference.message, cut, difference, cut)
+    found = {one.kind: one for one in reversed(lab.ask(question, fresh=False))}
+    if not found:
+        return Finding("unstable", difference.message, cut, difference, cut)
+    kind = difference.kind if difference.kind in found else next(iter(found))
+    return Finding(kind, found[kind].message, question, found[kind], question)
+
+
 def _bases(difference: Difference, cut: Scenario, history: Sequence[Scenario]) -> Iterator[Scenario]:
     """Where the fault may be seen again: alone, in its scenario, after more and more of what this child was asked."""
     question = alone(difference)

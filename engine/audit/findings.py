@@ -9,6 +9,7 @@ from typing import Any
 from engine.audit.compare import Difference
 from engine.audit.diagnose import Finding
 from engine.audit.exact import DONE, exact, ids
+from engine.audit.forms import form_of
 from engine.audit.policies import Policy
 from engine.audit.scenario import Grammar, Scenario, digest, write
 from engine.protocol import Packed
@@ -52,6 +53,16 @@ class Subject:
         return shlex.join([*words[:place], "--replay", str(path), *words[place:]])
 
 
+def text_case(
+    subject: Subject, grammar: Grammar, vocabulary: Vocabulary, text: str, kind: str, *, valid: bool = False
+) -> str:
+    """Write the reproduction file of a text that can be written and must not, or the other way round; its command."""
+    scenario = Scenario((vocabulary,), (grammar,), (("compile", 0),))
+    path = subject.findings / f"{kind}-{digest(scenario)}.json"
+    write(path, scenario, port=subject.name, version=subject.version, kind=kind, text=text, valid=valid)
+    return subject.replay(path)
+
+
 def record_of(
     subject: Subject, case: str, check: str, finding: Finding, policy: Policy, seconds: float
 ) -> Record:
@@ -59,7 +70,10 @@ def record_of(
     small, difference = finding.scenario, finding.difference
     path = subject.findings / f"{finding.kind}-{digest(small)}.json"
     write(path, small, port=subject.name, version=subject.version, kind=finding.kind, message=finding.message)
-    shrunk = {"from": finding.original.size(), "to": small.size()}
+    detail: dict[str, Any] = {"shrunk": {"from": finding.original.size(), "to": small.size()}}
+    detail["steps"] = [list(step) for step in small.steps[:LISTED]]
+    if form := _form(difference, policy):
+        detail["form"] = form
     return subject.record(
         case,
         check,
@@ -71,7 +85,7 @@ def record_of(
         message=f"{finding.message}{_where(difference)}",
         witness=witness(small, difference, finding.original, policy),
         reproduce=subject.replay(path),
-        detail={"shrunk": shrunk, "steps": [list(step) for step in small.steps[:LISTED]]},
+        detail=detail,
     )
 
 
@@ -145,6 +159,14 @@ def _expected(
         return {}
     state = truth.follow(difference.path)
     return {"expected": token_set(vocabulary, truth.mask(state))} if state >= DONE and state != -1 else {}
+
+
+def _form(difference: Difference, policy: Policy) -> str:
+    """Which part of JSON the difference is about, for a JSON grammar."""
+    grammar, vocabulary = difference.grammar, difference.vocabulary
+    if grammar is None or vocabulary is None or not grammar.kind.startswith("json_"):
+        return ""
+    return form_of(difference, exact(grammar, vocabulary, policy))
 
 
 def _where(difference: Difference) -> str:

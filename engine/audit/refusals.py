@@ -14,7 +14,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from engine.audit.findings import Subject, source
+from engine.audit.findings import Subject, source, text_case
 from engine.audit.plan import DATA
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar, Scenario, digest, write
@@ -127,10 +127,12 @@ class _Told:
         return max(tries, key=lambda one: (one.whole, one.done))
 
     def _reproduce(self, kind: str, message: str) -> str:
-        scenario = Scenario((self.vocabulary,), (self.refusal.grammar,), (("compile", 0),))
+        grammar, text = self.refusal.grammar, self.refusal.instance
+        if kind == "not_enforced" and text is not None:
+            return text_case(self.subject, grammar, self.vocabulary, text, kind)
+        scenario = Scenario((self.vocabulary,), (grammar,), (("compile", 0),))
         path = self.subject.findings / f"{kind}-{digest(scenario)}.json"
-        about = {"text": self.refusal.instance} if kind == "not_enforced" else {}
-        write(path, scenario, port=self.subject.name, kind=kind, message=message, **about)
+        write(path, scenario, port=self.subject.name, kind=kind, message=message)
         return self.subject.replay(path)
 
 

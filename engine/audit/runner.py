@@ -96,16 +96,23 @@ class Runner:
         """Send a vocabulary; grammars and sessions are gone. A large one goes by file."""
         self.grammars, self.vocabulary = {}, None
         texts, eos = token_texts(vocabulary.tokens), sorted(vocabulary.eos)
-        if len(vocabulary) <= INLINE_TOKENS:
-            answer = self.port.request("vocab", tokens=texts, eos=eos)
-        else:
-            with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-                json.dump(texts, file)
-                file.flush()
-                answer = self.port.request("vocab", file=file.name, eos=eos)
+        try:
+            answer = self._given(texts, eos)
+        except PortError as error:
+            if error.kind in HONEST:
+                raise Declined(f"vocabulary {vocabulary.name}: {error}") from error
+            raise
         if integer_of(answer, "size") != len(vocabulary):
             raise Violation(f"'size' is {answer['size']}; the vocabulary has {len(vocabulary)} ids")
         self.vocabulary = vocabulary
+
+    def _given(self, texts: list[str | None], eos: list[int]) -> dict[str, Any]:
+        if len(texts) <= INLINE_TOKENS:
+            return self.port.request("vocab", tokens=texts, eos=eos)
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(texts, file)
+            file.flush()
+            return self.port.request("vocab", file=file.name, eos=eos)
 
     def compile(self, grammar: Grammar) -> int:
         """The port's handle of a grammar, compiled now; Declined when it honestly refuses one it never took."""

@@ -23,10 +23,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine.errors import BadInput
+from engine.audit.vocabularies import named
+from engine.errors import BadInput, Refused
 from reference.vocabulary import Vocabulary
 
 FORMAT = 1
+INLINE = 200
 Step = tuple[Any, ...]
 ARGUMENTS = {
     "compile": 1,
@@ -63,7 +65,9 @@ class Scenario:
 
     def size(self) -> int:
         """How much there is to read: steps, source characters, tokens and their bytes."""
-        pieces = [token for vocabulary in self.vocabularies for token in vocabulary.tokens if token is not None]
+        pieces = [
+            token for vocabulary in self.vocabularies for token in vocabulary.tokens if token is not None
+        ]
         tokens = len(pieces) + sum(map(len, pieces)) - sum(map(bool, pieces))
         return len(self.steps) + sum(len(grammar.source) for grammar in self.grammars) + tokens
 
@@ -171,8 +175,18 @@ def _step(entry: list[Any]) -> Step:
 
 
 def _vocabulary_to_json(vocabulary: Vocabulary) -> dict[str, Any]:
+    if vocabulary.name != "reproduction" and len(vocabulary) > INLINE and _is_named(vocabulary):
+        return {"name": vocabulary.name}
     tokens = {str(token): _shown(piece) for token, piece in enumerate(vocabulary.tokens) if piece is not None}
     return {"size": len(vocabulary), "eos": sorted(vocabulary.eos), "tokens": tokens}
+
+
+def _is_named(vocabulary: Vocabulary) -> bool:
+    """Whether the vocabulary is the one that its name gives."""
+    try:
+        return named([vocabulary.name])[0] == vocabulary
+    except Refused:
+        return False
 
 
 def _shown(piece: bytes) -> str | dict[str, str]:
@@ -184,6 +198,8 @@ def _shown(piece: bytes) -> str | dict[str, str]:
 
 
 def _vocabulary_from_json(entry: dict[str, Any]) -> Vocabulary:
+    if "name" in entry:
+        return named([str(entry["name"])])[0]
     tokens: list[bytes | None] = [None] * int(entry["size"])
     for token, piece in entry["tokens"].items():
         tokens[int(token)] = bytes.fromhex(piece["hex"]) if isinstance(piece, dict) else piece.encode()

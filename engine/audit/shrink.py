@@ -7,7 +7,7 @@ not. Each part is gone through until nothing can be taken away, or the budget is
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from engine.audit.reductions import reductions
 from engine.audit.scenario import Grammar, Scenario, Step
@@ -20,15 +20,16 @@ Shows = Callable[[Scenario], Scenario | None]
 
 @dataclass(slots=True)
 class Budget:
-    """How often and how long a shrinking may ask."""
+    """How often and how long a shrinking may ask; the clock starts with the first question."""
 
     runs: int = 300
     seconds: float = 20.0
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = 0.0
     used: int = 0
 
     def spend(self) -> bool:
         """Whether one more question may be asked."""
+        self.begun = self.begun or time.monotonic()
         self.used += 1
         return self.used <= self.runs and time.monotonic() - self.begun < self.seconds
 

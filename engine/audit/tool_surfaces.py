@@ -1,89 +1,157 @@
-"""The tool surfaces that a port announces: the golden cases, and their streams cut anew with the audit's seed."""
+"""The tool ops that a port announces: requests, grammars, conversations and streams, held to the reference.
 
+Messages of refusals are a port's own words; their status, parameter and code are not. Streams are cut in one piece,
+in single characters, and in seeded random places, and must give the same events as the reference for each cut.
+"""
+
+import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from engine.audit.findings import Subject
+from engine.audit.plan import DATA
 from engine.audit.runner import Runner
-from engine.audit.surfaces import Ask, judge
-from engine.golden.document import FOLDER, Case, read
-from engine.golden.replay import Difference, asker
+from engine.audit.surfaces import judge
+from engine.protocol import PortError
 from engine.results import Record
-from reference.toolstream import Arguments, CallStart, Event, ToolParser
+from reference.jsontext import dumps, loads
+from reference.tools import Named, ToolError, grammar, parse_tool_request, render_messages
+from reference.toolstream import (
+    Arguments,
+    CallStart,
+    Content,
+    Event,
+    ToolParser,
+    collect,
+    finish_reason,
+    message_json,
+)
 
-FILES = {
-    "requests": "tool_request",
-    "errors": "tool_request",
-    "grammars": "tool_grammar",
-    "renderings": "tool_render",
-    "streams": "tool_stream",
-}
-CUTS = 3
-"""Random cuts of every stream's text."""
+Fields = dict[str, Any]
 
 
 def records(runner: Runner, subject: Subject, features: Sequence[str], seed: int) -> Iterator[Record]:
-    """One record a golden case of an announced op, and one a text cut at random places."""
-    for name, op in FILES.items():
-        if op in features:
-            for case in read(FOLDER / "tools" / f"{name}.json")["cases"]:
-                yield judge(subject, f"tools/{name}#{case['id']}", op, _golden(runner, name, case), runner)
-    if "tool_stream" in features:
-        yield from _streams(runner, subject, random.Random(seed))
+    """One record of each body or stream and each announced op."""
+    if not any(feature.startswith("tool_") for feature in features):
+        return
+    document = json.loads((DATA / "tools.json").read_text(encoding="utf-8"))
+    for op, wanted in ANSWERS.items():
+        for entry in document["bodies"] if op in features else ():
+            ask = _asked(runner, op, {"body": entry["body"]}, wanted)
+            yield judge(subject, f"tools:{entry['id']}", op, ask, runner, text=entry["body"])
+    for entry in document["streams"] if "tool_stream" in features else ():
+        for name, pieces in cuts(entry["text"], seed):
+            fields = {"request_id": "req7", "pieces": pieces, "engine_finish": "stop"}
+            ask = _asked(runner, "tool_stream", fields, _stream)
+            yield judge(
+                subject, f"stream:{entry['id']}/{name}", "tool_stream", ask, runner, text=entry["text"]
+            )
 
 
-def _golden(runner: Runner, name: str, case: Case) -> Ask:
+def cuts(text: str, seed: int) -> Iterator[tuple[str, list[str]]]:
+    """The text in one piece, in characters, and in random pieces."""
+    yield "whole", [text]
+    yield "characters", list(text)
+    chance = random.Random(f"{seed} {text}")
+    for number in range(6):
+        places = sorted(chance.sample(range(len(text) + 1), min(len(text), chance.randint(1, 6))))
+        ends = [*places, len(text)]
+        yield f"cut-{number}", [text[first:end] for first, end in zip([0, *places], ends, strict=True)]
+
+
+def _asked(
+    runner: Runner, op: str, fields: Fields, wanted: Callable[[Fields], Fields]
+) -> Callable[[], tuple[str, str]]:
     def ask() -> tuple[str, str]:
         try:
-            asker(f"tools/{name}")(runner.port, 0, case)
-        except Difference as difference:
-            return "tools_differ", str(difference)
-        return "", ""
+            there = {
+                name: value
+                for name, value in runner.port.request(op, **fields).items()
+                if name not in ("id", "ok")
+            }
+        except PortError as error:
+            there = {"rejected": error.kind}
+        try:
+            right = wanted(fields)
+        except ToolError:
+            right = {"rejected": "invalid"}
+        there, right = _comparable(there), _comparable(right)
+        if there == right:
+            return "", ""
+        return (
+            "tools_differ",
+            f"{json.dumps(there, ensure_ascii=False)[:160]}, not {json.dumps(right, ensure_ascii=False)[:160]}",
+        )
 
     return ask
 
 
-def _streams(runner: Runner, subject: Subject, chance: random.Random) -> Iterator[Record]:
-    texts = {"".join(case["pieces"]): case for case in read(FOLDER / "tools" / "streams.json")["cases"]}
-    for text, case in texts.items():
-        for number in range(CUTS):
-            pieces = _cut(text, chance)
-            ask = _stream(runner, case["request_id"], pieces)
-            name = f"tools/streams#{case['id']}/cut-{number}"
-            yield judge(subject, name, "tool_stream", ask, runner, text=text, pieces=pieces)
+def _comparable(fields: Fields) -> Fields:
+    """Without the words of a refusal; a refusal by error answer is only that."""
+    rejected = fields.get("rejected")
+    if isinstance(rejected, str):
+        return {"rejected": rejected in ("invalid", "refused")}
+    if isinstance(rejected, dict):
+        return {"rejected": {name: rejected.get(name) for name in ("status", "param", "code")}}
+    return fields
 
 
-def _cut(text: str, chance: random.Random) -> list[str]:
-    """The text in pieces of one to nine characters."""
-    pieces, place = [], 0
-    while place < len(text):
-        width = chance.randint(1, 9)
-        pieces.append(text[place : place + width])
-        place += width
-    return pieces or [""]
+def _request(fields: Fields) -> Fields:
+    try:
+        request = parse_tool_request(fields["body"])
+    except ToolError as error:
+        return {"rejected": {"status": error.status, "param": error.param, "code": error.code}}
+    tools = [
+        {"name": tool.name, "description": tool.description, "parameters": dumps(tool.parameters)}
+        for tool in request.tools
+    ]
+    choice = {"name": request.choice.name} if isinstance(request.choice, Named) else request.choice
+    shown = {
+        "tools": tools,
+        "choice": choice,
+        "response_format": request.response_format,
+        "parallel": request.parallel,
+    }
+    return {"request": shown}
 
 
-def _stream(runner: Runner, request_id: str, pieces: list[str]) -> Ask:
-    def ask() -> tuple[str, str]:
-        parser = ToolParser(request_id)
-        expected = [[_plain(event) for event in parser.push(piece)] for piece in pieces]
-        last = [_plain(event) for event in parser.finish()]
-        fields: dict[str, Any] = {"request_id": request_id, "pieces": pieces, "engine_finish": "stop"}
-        answer = runner.port.request("tool_stream", **fields)
-        for place, (told, wanted) in enumerate(zip(answer.get("events", []), expected, strict=False)):
-            if told != wanted:
-                return "tools_differ", f"after piece {place}: {told!r} where {wanted!r} is exact"
-        if (len(answer.get("events", [])), answer.get("finish")) != (len(expected), last):
-            return "tools_differ", f"at the end: {answer.get('finish')!r} where {last!r} is exact"
-        return "", ""
-
-    return ask
+def _grammar(fields: Fields) -> Fields:
+    made = grammar(parse_tool_request(fields["body"]))
+    return {"pattern": made and made.pattern, "trigger": made and made.trigger}
 
 
-def _plain(event: Event) -> list[Any]:
-    if isinstance(event, CallStart):
-        return ["call", event.index, event.id, event.name]
-    if isinstance(event, Arguments):
-        return ["arguments", event.index, event.fragment]
-    return ["content", event.text]
+def _render(fields: Fields) -> Fields:
+    request, body = parse_tool_request(fields["body"]), loads(fields["body"])
+    messages = body.get("messages") if isinstance(body, dict) else None
+    return {"messages": [list(turn) for turn in render_messages(messages, request.tools)]}
+
+
+def _stream(fields: Fields) -> Fields:
+    parser = ToolParser(fields["request_id"])
+    pushed = [parser.push(piece) for piece in fields["pieces"]]
+    last = parser.finish()
+    content, calls = collect([event for events in [*pushed, last] for event in events])
+    return {
+        "events": [[_event(event) for event in events] for events in pushed],
+        "finish": [_event(event) for event in last],
+        "message": json.loads(message_json(content, calls)),
+        "finish_reason": finish_reason(len(calls), fields["engine_finish"]),
+    }
+
+
+def _event(event: Event) -> list[Any]:
+    match event:
+        case Content(text):
+            return ["content", text]
+        case CallStart(index, identifier, name):
+            return ["call", index, identifier, name]
+        case Arguments(index, fragment):
+            return ["arguments", index, fragment]
+
+
+ANSWERS: dict[str, Callable[[Fields], Fields]] = {
+    "tool_request": _request,
+    "tool_grammar": _grammar,
+    "tool_render": _render,
+}

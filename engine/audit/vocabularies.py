@@ -87,3 +87,9 @@ def named(specs: Sequence[str]) -> tuple[Vocabulary, ...]:
     if not found:
         raise BadInput("no vocabulary is named; give --vocab toy, adversarial, qwen3 or a path")
     return tuple(dict.fromkeys(found))
+
+
+def spelling_vocabulary(vocabularies: Sequence[Vocabulary]) -> Vocabulary:
+    """The first vocabulary that has every byte and an EOS, else the one of bytes alone: any text can be written."""
+    whole = (one for one in vocabularies if one.eos and set(BYTES) <= set(one.tokens))
+    return next(whole, byte_only())

@@ -21,6 +21,8 @@ from engine.ports.registry import built_in, find
 from engine.results import Record, ResultsWriter, open_run, read_records
 from maskproof.terminal import err, out, print_json, print_summary, progress_bar, shown, verdict_counts
 
+SHOWN = 5
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -152,17 +154,9 @@ def _print(records: Sequence[Record], found: Sorted, path: Path, code: int, *, j
         print_json("audit", code, summary, records)
         return
     print_summary(records, results=path)
-    for record in found.new:
-        out.print(
-            shown(f"{record.kind}  {record.case} · {record.check}: {record.message}"),
-            style="red",
-            markup=False,
-            soft_wrap=True,
-        )
-        if source := record.witness.get("source"):
-            out.print(shown(f"    {record.witness.get('kind', '')} {source}"), markup=False, soft_wrap=True)
+    for record in found.new[:SHOWN]:
         if record.reproduce:
-            out.print(shown(f"    {record.reproduce}"), style="dim", markup=False, soft_wrap=True)
+            out.print(shown(f"again: {record.reproduce}"), style="dim", markup=False, soft_wrap=True)
     for entry in found.unmatched:
         err.print(shown(f"baseline: nothing matches {entry}; take it out"), markup=False)
     if effort:
