@@ -86,7 +86,7 @@ def _print(records: list[Record], chosen: list[catalogue.Mutant], columns: list[
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1, 0, 0))
     table.add_column("mutant", no_wrap=True, min_width=max(len(mutant.id) for mutant in chosen))
     heads = " ".join(str(number % 10) for number in range(1, len(names) + 1))
-    table.add_column(heads, no_wrap=True, min_width=len(heads))
+    table.add_column(heads, no_wrap=True, min_width=len(heads) + 1)
     table.add_column("s", justify="right", no_wrap=True, min_width=5)
     table.add_column("first witness", no_wrap=True, overflow="ellipsis", ratio=1)
     for mutant in chosen:
