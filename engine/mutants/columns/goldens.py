@@ -1,5 +1,6 @@
 """The golden files, read as a porter would and compared with what the reference says now."""
 
+import json
 import math
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from engine.golden.automata import as_case
 from engine.golden.check import first_difference
 from engine.golden.document import FOLDER, read
-from engine.mutants.columns.shared import Witness, is_accepted, plain
+from engine.mutants.columns.shared import Witness, event_of, is_accepted, plain, plain_event
 from reference.compile import regex_to_dfa
 from reference.constraint import Constraint
 from reference.jsontext import dumps, loads
@@ -16,12 +17,14 @@ from reference.masks import TokenIndex
 from reference.pcg32 import Pcg32
 from reference.sampling import SamplingParams, constrained_sample
 from reference.schema import json_object_regex, json_schema_to_regex
+from reference.tools import grammar, parse_tool_request
+from reference.toolstream import ToolParser, collect, message_json
 from reference.vocabulary import Vocabulary, load_vocabulary
 
 
 def goldens() -> Witness:
     """The files of fixtures/golden, read as a porter would and compared with what the reference says now."""
-    for look in (_golden_languages, _golden_texts, _golden_draws):
+    for look in (_golden_languages, _golden_texts, _golden_draws, _golden_requests, _golden_streams):
         if told := look():
             return told
     return None
@@ -87,4 +90,31 @@ def _golden_draws() -> Witness:
         )
         if token != case["token"] or not math.isclose(logprob, case["logprob"], rel_tol=1e-9, abs_tol=1e-9):
             return f"{case['id']}: token {token}, logprob {logprob}"
+    return None
+
+
+def _golden_requests() -> Witness:
+    for case in read(FOLDER / "tools" / "errors.json")["cases"]:
+        if is_accepted(parse_tool_request, case["body"]):
+            return f"{case['id']} is accepted"
+    for case in read(FOLDER / "tools" / "grammars.json")["cases"]:
+        made = grammar(parse_tool_request(case["body"]))
+        told = (made.pattern, made.trigger) if made else (None, None)
+        if told != (case["pattern"], case["trigger"]):
+            return f"{case['id']}: {told!r:.160}"
+    return None
+
+
+def _golden_streams() -> Witness:
+    for case in read(FOLDER / "tools" / "streams.json")["cases"]:
+        parser = ToolParser(case["request_id"])
+        pushed = [[plain_event(event) for event in parser.push(piece)] for piece in case["pieces"]]
+        last = parser.finish()
+        if (pushed, [plain_event(event) for event in last]) != (case["events"], case["finish"]):
+            return f"{case['id']}: other events"
+        content, calls = collect(
+            [event_of(event) for events in [*case["events"], case["finish"]] for event in events]
+        )
+        if json.loads(message_json(content, calls)) != case["message"]:
+            return f"{case['id']}: another message"
     return None
