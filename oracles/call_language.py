@@ -2,8 +2,8 @@
 
 A call is a row of pieces, fixed bytes and typed values, one row for each function. The automaton runs all rows at once:
 a state is the set of places where the bytes so far may stand. A value's own places are JSON's number diagram, the words
-true and false, and JSON strings whose characters are held to Python's codec. Every place can be finished, so no state is
-dead. What is judged against it: the decoder that goes phase by phase, and the compiled pattern.
+true and false, and JSON strings whose characters are held to Python's codec. Every place can be finished, so no state
+is dead. What is judged against it: the decoder that goes phase by phase, and the compiled pattern.
 Read next: bisimulation.py, which finds the shortest call on which two automata differ.
 """
 

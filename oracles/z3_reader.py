@@ -10,8 +10,8 @@ refusing a bad pattern at the right place is not this module's work. Read z3_que
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from re import _constants as sre  # type: ignore[attr-defined]
-from re import _parser as sre_parser  # type: ignore[attr-defined]
+from re import _constants as sre  # type: ignore[attr-defined, unused-ignore]
+from re import _parser as sre_parser  # type: ignore[attr-defined, unused-ignore]
 from typing import Any, Literal, TypeAlias
 
 import z3
