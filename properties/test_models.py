@@ -461,6 +461,16 @@ def test_smollm2_calls_the_functions_of_the_seed(smollm2, tmp_path):
     assert found.calls == read_output(tmp_path / "out.jsonl", job.prompts, job.functions)
 
 
+# ---- the page
+
+
+def test_the_example_in_the_page_runs_as_it_stands(capsys):
+    page = (ROOT.parent / "docs" / "models.md").read_text(encoding="utf-8")
+    example = page.split("```python\n")[1].split("```")[0]
+    exec(compile(example, "docs/models.md", "exec"), {})
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]).keys() == {"city"}
+
+
 # ---- cost
 
 

@@ -114,7 +114,7 @@ def _print(told: Summary, found: Measured, path: Path) -> None:
 
 def _ratio_table(told: Summary) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for engine in told.ratios:
         table.add_column(engine, justify="right")
     for measure, _ in MEASURES:
@@ -123,4 +123,8 @@ def _ratio_table(told: Summary) -> Table:
 
 
 def _ratio(found: tuple[float, float, float] | None) -> str:
-    return "" if found is None else f"{found[0]:.2g} ({found[1]:.2g} to {found[2]:.2g})"
+    return "" if found is None else f"{_short(found[0])} ({_short(found[1])} to {_short(found[2])})"
+
+
+def _short(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2g}"
