@@ -89,6 +89,7 @@ class Auditor:
         self.lab = Lab(lambda: Port(request.command, limits=request.limits).start())
         self.lab_seconds = 0.0
         self.shrunk: Counter[str] = Counter()
+        self.causes: set[tuple[str, Grammar | None]] = set()
 
     def close(self) -> None:
         """End both children."""
@@ -103,7 +104,7 @@ class Auditor:
         yield self._hello()
         if not self.settings.languages:
             yield from tool_surfaces.records(self.runner, self.subject, self.port.hello.features, seed)
-            yield from surfaces.surfaces(self.runner, self.subject, cases, seed)
+            yield from surfaces.texts(self.runner, self.subject)
         yield from self._refusals(kinds, vocabularies[0])
         self._forget_all()
         taken = list[Case]()
@@ -116,6 +117,9 @@ class Auditor:
                 yield from self._check(*check)
         if len(vocabularies) > 1:
             yield from self._check(*self._two_vocabularies(vocabularies, taken))
+        if not self.settings.languages:
+            yield from surfaces.samples(self.runner, self.subject, taken, seed)
+            self._forget_all()
         for number, case in enumerate(taken):
             self.request.tick(number, len(taken), case.id)
             if self._is_exact(case.grammar.kind):
@@ -221,8 +225,10 @@ class Auditor:
     def _finding(self, case: str, check: str, difference: Difference, scenario: Scenario) -> Record:
         begun = time.perf_counter()
         history = list(self.runner.history)
-        often = self.shrunk[difference.kind] >= SHRUNK_A_KIND
+        cause = (difference.kind, difference.grammar)
+        often = self.shrunk[difference.kind] >= SHRUNK_A_KIND or cause in self.causes
         self.shrunk[difference.kind] += 1
+        self.causes.add(cause)
         if often:
             finding = named_only(self.lab, difference, scenario)
         else:

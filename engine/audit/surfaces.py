@@ -59,17 +59,21 @@ def automata(runner: Runner, subject: Subject) -> Iterator[Record]:
             yield judge(subject, name, "dfa", _dfa(runner, grammar), runner, **source(grammar))
 
 
-def surfaces(runner: Runner, subject: Subject, cases: list[Case], seed: int) -> Iterator[Record]:
-    """The records of the surfaces `pattern`, `dumps` and `sample`."""
+def samples(runner: Runner, subject: Subject, cases: list[Case], seed: int) -> Iterator[Record]:
+    """The records of the surface `sample`; asked after masks, since a wrong mask draws wrong tokens too."""
+    for number, case in enumerate(cases[:8] if "sample" in runner.port.hello.features else ()):
+        ask = _samples(runner, case, seed + number)
+        yield judge(subject, case.id, "sample", ask, runner, **source(case.grammar))
+
+
+def texts(runner: Runner, subject: Subject) -> Iterator[Record]:
+    """The records of the surfaces `pattern` and `dumps`."""
     features = runner.port.hello.features
     for name, grammar in all_grammars():
         if "pattern" in features and grammar.kind == "json_schema":
             yield judge(subject, name, "pattern", _pattern(runner, grammar), runner, **source(grammar))
     for name, text in _texts() if "dumps" in features else ():
         yield judge(subject, f"dumps:{name}", "dumps", _dumps(runner, text), runner, text=text)
-    for number, case in enumerate(cases[:8] if "sample" in features else ()):
-        ask = _samples(runner, case, seed + number)
-        yield judge(subject, case.id, "sample", ask, runner, **source(case.grammar))
 
 
 def _dfa(runner: Runner, grammar: Grammar) -> Ask:
@@ -203,6 +207,7 @@ def _draws(
         if constraint.done or not constraint.mask().any():
             break
         logits = np.array([chance.gauss(0, 3) for _ in range(len(index))], np.float32)
+        logits = logits.round() if params["temperature"] == 0 else logits  # ties, of which the lowest id wins
         state = {"state": str(rng.state), "inc": str(rng.inc)}
         answer = runner.port.request(
             "sample",

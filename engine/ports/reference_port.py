@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
+from reference.bitmasks import pack
 from reference.compile import regex_to_dfa
 from reference.constraint import Constraint
 from reference.dfa import Dfa
@@ -167,7 +168,7 @@ class Engine:
     def op_mask(self, request: Fields) -> Fields:
         """What is allowed now, and whether the text could end here."""
         constraint = self._session(request).constraint
-        packed = constraint.bitmask().astype("<u4").tobytes()[: -(-len(self.vocabulary) // 8)]
+        packed = pack(constraint.mask()).astype("<u4").tobytes()[: -(-len(self.vocabulary) // 8)]
         return {"mask": base64.b64encode(packed).decode("ascii"), "complete": constraint.is_complete()}
 
     def op_advance(self, request: Fields) -> Fields:
