@@ -32,7 +32,7 @@ TOKENS: tuple[bytes | None, ...] = (
     b"",
     None,
     None,
-    b"ab",
+    b"zz",
 )
 EOS = 260
 SIZE = len(TOKENS)
