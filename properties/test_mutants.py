@@ -53,7 +53,9 @@ def test_the_unchanged_reference_is_seen_by_no_column() -> None:
 
 @pytest.mark.parametrize("name", ["s01", "s06", "s14"])
 def test_a_mutant_is_killed(name: str) -> None:
-    (row,) = matrix([mutant(name)], workers=1, columns=("hand", "goldens", "derivative", "tool texts"))
+    (row,) = matrix(
+        [mutant(name)], workers=1, columns=("hand", "goldens", "derivative", "masks", "tool texts")
+    )
     assert survivors(row) == []
     assert lonely(row, [mutant(name)]) == []
 
