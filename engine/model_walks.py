@@ -8,14 +8,18 @@ stay in the batch and are fed on with padding until all are over.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.models.base import Model
 from engine.models.masking import apply_bitmask, draw, greedy
 from engine.walks import Ground, Walk, Walker
 from reference.bitmasks import words
 from reference.pcg32 import Pcg32
+
+Words = NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +33,13 @@ class Task:
 
 @dataclass(slots=True)
 class Cost:
-    """Seconds of each step of a batch: the model's forward pass, and everything the constraint adds to it."""
+    """Seconds of each step of a batch: the model's forward pass, the choice of tokens, and what the constraint adds.
+
+    Choosing is what any decoding does, and judging the masks is the suite's own doing: neither is the constraint's.
+    """
 
     model: list[float] = field(default_factory=list)
+    choice: list[float] = field(default_factory=list)
     constraint: list[float] = field(default_factory=list)
     rows: int = 0
     cache_bytes: int = 0
@@ -59,22 +67,22 @@ def walk_batch(
     streams = [Pcg32(seed, task.number) for task in tasks]
     pad = _anything(len(model.vocabulary))
     while not all(walker.over for walker in walkers):
+        judged = sum(walker.judging for walker in walkers)
         begun = perf_counter()
         logits = rows.logits()
         answered = perf_counter()
-        masks = np.stack([pad if walker.over else walker.bitmask() for walker in walkers])
-        masks[[walker.over for walker in walkers]] = pad
-        masked = apply_bitmask(logits, masks)
-        if temperature == 0:
-            tokens = greedy(masked).tolist()
-        else:
-            tokens = draw(masked, temperature, [stream.uniform() for stream in streams]).tolist()
+        masked = apply_bitmask(logits, _masks(walkers, pad))
+        ready = perf_counter()
+        tokens = _chosen(masked, temperature, streams)
+        chosen = perf_counter()
         for walker, token in zip(walkers, tokens, strict=True):
             if not walker.over:
                 walker.take(token)
-        spent.constraint.append(perf_counter() - answered)
-        spent.model.append(answered - begun)
         rows.feed([[token] for token in tokens])
+        judged = sum(walker.judging for walker in walkers) - judged
+        spent.model.append(answered - begun)
+        spent.choice.append(chosen - ready)
+        spent.constraint.append(perf_counter() - chosen + ready - answered - judged)
     spent.rows, spent.cache_bytes = len(tasks), max(spent.cache_bytes, rows.cache_bytes)
     return [walker.walk for walker in walkers]
 
@@ -99,7 +107,21 @@ def walk_all(
     return done
 
 
-def _anything(size: int) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+def _masks(walkers: Sequence[Walker], pad: Words) -> Words:
+    """The packed mask of every row; one that is over, or that this step ends, may take token 0 and nothing else."""
+    masks = [pad if walker.over else walker.bitmask() for walker in walkers]
+    return np.stack([pad if walker.over else mask for walker, mask in zip(walkers, masks, strict=True)])
+
+
+def _chosen(masked: Any, temperature: float, streams: Sequence[Pcg32]) -> list[int]:
+    if temperature == 0:
+        greatest: list[int] = greedy(masked).tolist()
+        return greatest
+    drawn: list[int] = draw(masked, temperature, [stream.uniform() for stream in streams]).tolist()
+    return drawn
+
+
+def _anything(size: int) -> Words:
     """A mask that allows token 0 alone, for a row that is over."""
     row = np.zeros(words(size), np.uint32)
     row[0] = 1

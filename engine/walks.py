@@ -12,6 +12,7 @@ masks then keep the output completable, and it is whole when the budget is spent
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from time import perf_counter
 from typing import Literal
 
 import numpy as np
@@ -84,20 +85,26 @@ class Walk:
 
 
 class Walker:
-    """One walk in progress on a ground: shows its mask, takes a token, and knows when it is over."""
+    """One walk in progress on a ground: shows its mask, takes a token, and knows when it is over.
+
+    `judging` is the seconds that the judges took, which are no part of what a constraint costs.
+    """
 
     def __init__(self, ground: Ground, number: int, budget: int | None) -> None:
         """Stand at the start; a budget below the least is refused with that number."""
         self.ground = ground
         self.walk = Walk(number)
         self.over = False
+        self.judging = 0.0
         self._constraint = Constraint(ground.index, budget=budget)
 
     def bitmask(self) -> NDArray[np.uint32]:
         """The packed mask of this step, judged; a walk that finds no token allowed is over."""
         row = self._constraint.bitmask()
         budgeted = self._constraint.remaining is not None
+        begun = perf_counter()
         problem = self.ground.masks.problem(self._constraint.state, row, budgeted=budgeted)
+        self.judging += perf_counter() - begun
         if problem is not None:
             self.walk.mask_problems.append(problem)
         if not row.any():
@@ -120,7 +127,9 @@ class Walker:
         if end == "unfinished":
             self.walk.problems.append(f"unfinished after {len(self.walk.tokens)} tokens")
             return
+        begun = perf_counter()
         problem = self.ground.outputs.problem(self.walk.text(self.ground.index.vocabulary))
+        self.judging += perf_counter() - begun
         if problem is not None:
             self.walk.problems.append(problem)
 
