@@ -26,6 +26,7 @@ from oracles import (
     z3_schemas,
 )
 from reference.jsontext import loads
+from reference.masks import TokenIndex
 
 ALL_KINDS: tuple[Kind, ...] = ("schema", "json_object", "pattern")
 JSON_KINDS: tuple[Kind, ...] = ("schema", "json_object")
@@ -63,7 +64,12 @@ def equivalent_by_certificate(subject: Subject) -> Outcome:
     """Every state is a derivative of the pattern, every edge one derivative step: a certificate, checked alone."""
     language, (accept, table) = subject.language, subject.claim
     certificate = certificates.make_certificate(language.pattern, language.dialect, accept, table)
+    claim = certificate["claim"]
     problems = check_certificate.check(certificate)
+    asked = (language.pattern, language.dialect, accept, table)
+    whole = [[row[number] for number in claim["classes"]] for row in claim["table"]]
+    if (claim["pattern"], claim["dialect"], claim["accept"], whole) != asked:
+        problems.append("the certificate claims something else than was asked")
     domain = {"states": len(table), "edges": len(table) * 256}
     return _listed("certificate read by the stand-alone checker", domain, problems, "table_differs")
 
@@ -128,17 +134,23 @@ def masks_exact(subject: Subject) -> Outcome:
 
 
 def bitmask_is_mask(subject: Subject) -> Outcome:
-    """Bit t % 32 of word t // 32 is token t's mask, in every row, and the bits past the last token are 0."""
-    size = len(subject.vocabulary)
-    domain = {"states": subject.dfa.n_states, "tokens": size, "pairs": subject.dfa.n_states * size}
-    method = "words taken apart bit by bit, every state × every token"
-    for state in range(subject.dfa.n_states):
-        bits = _bits(subject.index.bitmask(state))
-        if bits[size:].any() or not np.array_equal(bits[:size], subject.index.mask(state)):
-            return Outcome(
-                "refuted", method, domain, f"state {state}: bits and mask differ", kind="table_differs"
-            )
-    return Outcome("proven", method, domain)
+    """Bit t % 32 of word t // 32 is token t's mask, bits past the last token are 0, and the table has the same rows."""
+    size, states = len(subject.vocabulary), subject.dfa.n_states
+    domain = {"states": states, "tokens": size, "pairs": states * size}
+    method = (
+        "words taken apart bit by bit, every state × every token; each row again in the table of all states"
+    )
+    table = TokenIndex(subject.dfa, subject.vocabulary).bitmask_table()
+    problems = [] if len(table) == states else [f"a table of {len(table)} rows for {states} states"]
+    for state, row in enumerate(table[:states]):
+        words = subject.index.bitmask(state)
+        if words.dtype != np.uint32 or words.shape != (-(-size // 32),):
+            problems.append(f"state {state}: {words.dtype} of shape {words.shape} for {size} tokens")
+        elif _bits(words)[size:].any() or not np.array_equal(_bits(words)[:size], subject.index.mask(state)):
+            problems.append(f"state {state}: bits and mask differ")
+        if row.dtype != words.dtype or not np.array_equal(row, words):
+            problems.append(f"state {state}: the table's row and the state's bits differ")
+    return _listed(method, domain, problems, "table_differs")
 
 
 def never_stuck(subject: Subject) -> Outcome:

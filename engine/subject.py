@@ -33,6 +33,11 @@ class Subject:
         self.vocabulary = vocabulary
         self.settings = settings
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the reference has taken the pattern: what it refuses from then on is a fault of its own."""
+        return "dfa" in self.__dict__
+
     @cached_property
     def dfa(self) -> Dfa:
         """The reference's automaton."""

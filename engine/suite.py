@@ -36,12 +36,12 @@ def languages() -> tuple[Language, ...]:
 
 
 def select(ids: list[str]) -> tuple[Language, ...]:
-    """The languages of these ids, all of them when none is named."""
+    """The languages of these ids, each once, all of them when none is named."""
     known = {language.id: language for language in languages()}
     for wanted in ids:
         if wanted not in known:
             raise BadInput(f"language {wanted!r} is not in the suite; it has {', '.join(known)}")
-    return tuple(known[wanted] for wanted in ids) if ids else languages()
+    return tuple(known[wanted] for wanted in dict.fromkeys(ids)) if ids else languages()
 
 
 def schema_language(name: str, schema: JsonValue, why: str = "") -> Language:

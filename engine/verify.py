@@ -1,9 +1,11 @@
 """Verification of languages: the obligations in turn, one record each, languages side by side over the cores."""
 
+import shlex
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
@@ -13,7 +15,7 @@ from engine.explain import automaton_detail
 from engine.obligations import OBLIGATIONS, Obligation, Outcome
 from engine.results import Record
 from engine.subject import Settings, Subject
-from engine.suite import Language
+from engine.suite import Language, languages
 from oracles.errors import OracleError
 from oracles.pattern_reader import PatternRefused
 from reference.compile import regex_to_dfa
@@ -33,7 +35,7 @@ class Job:
 
 
 def verify(
-    languages: Sequence[Language],
+    chosen: Sequence[Language],
     vocabulary: str,
     settings: Settings,
     *,
@@ -41,31 +43,32 @@ def verify(
     on_records: Callable[[Language, list[Record]], None],
 ) -> None:
     """Verify each language and hand over its records as soon as they are known, in order of completion."""
-    load_vocabulary(
-        vocabulary
-    )  # loaded before the fork: bad input is told at once, and workers share its pages
-    jobs = [Job(language, vocabulary, settings) for language in languages]
+    load_vocabulary(vocabulary)  # before the fork: bad input is told at once, and workers share its pages
+    jobs = [Job(language, vocabulary, settings) for language in chosen]
     if workers <= 1 or len(jobs) == 1:
         for job in jobs:
             on_records(job.language, list(verify_language(job)))
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        running = {pool.submit(_collected, job): job.language for job in _longest_first(jobs)}
+    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("fork")) as pool:
+        running = {pool.submit(_collected, job): job for job in _longest_first(jobs)}
         try:
             for future in as_completed(running):
-                on_records(running[future], future.result())
+                on_records(running[future].language, _result(future, running[future]))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
 def verify_language(job: Job) -> Iterator[Record]:
-    """The records of one language: what its automaton is, what it cost, then each obligation's verdict."""
+    """The records of one language: what its automaton is, what it cost, then each obligation's verdict.
+
+    A language that the reference refuses is bad input; once it has taken the language, whatever breaks is a verdict.
+    """
     subject = Subject(job.language, load_vocabulary(job.vocabulary), job.settings)
-    yield _described(subject)
+    yield from _described(job, subject)
     for obligation in OBLIGATIONS:
         if job.language.kind in obligation.kinds:
-            yield _judged(subject, obligation)
+            yield _judged(job, subject, obligation)
 
 
 def cost(language: Language, vocabulary: Vocabulary) -> dict[str, float]:
@@ -88,8 +91,9 @@ def cost(language: Language, vocabulary: Vocabulary) -> dict[str, float]:
     }
 
 
-def _described(subject: Subject) -> Record:
-    language, begun = subject.language, time.perf_counter()
+def _described(job: Job, subject: Subject) -> Iterator[Record]:
+    """What the automaton is and what it cost; where the reference breaks on that, the fault beside what is known."""
+    language, begun, fault = subject.language, time.perf_counter(), None
     detail: dict[str, Any] = {
         "pattern": language.pattern,
         "source": language.source,
@@ -99,57 +103,86 @@ def _described(subject: Subject) -> Record:
         "vocabulary": subject.vocabulary.name,
         "tokens": len(subject.vocabulary),
     }
-    detail |= automaton_detail(subject.dfa, subject.index)
-    detail["cost"] = cost(language, subject.vocabulary)
-    return Record(
-        command="verify",
-        subject="reference",
-        case=language.id,
-        check="automaton",
-        verdict="tested",
-        method=f"compiled, and timed {COST_RUNS} times",
-        domain={"states": subject.dfa.n_states, "tokens": len(subject.vocabulary)},
-        seconds=time.perf_counter() - begun,
-        detail=detail,
+    try:
+        detail |= automaton_detail(subject.dfa, subject.index)
+        detail["cost"] = cost(language, subject.vocabulary)
+    except Exception as error:  # seen as a verdict, so that it does not hide the others
+        if isinstance(error, Refused) and not subject.is_compiled:
+            raise
+        fault = _crash(error)
+    states = subject.dfa.n_states if subject.is_compiled else 0
+    about = Outcome(
+        "tested",
+        f"compiled, and timed {COST_RUNS} times",
+        {"states": states, "tokens": len(subject.vocabulary)},
     )
+    yield _record(job, "automaton", about, time.perf_counter() - begun, detail)
+    if fault is not None:
+        yield _record(job, "answers", fault, 0.0)
 
 
-def _judged(subject: Subject, obligation: Obligation) -> Record:
+def _judged(job: Job, subject: Subject, obligation: Obligation) -> Record:
     begun = time.perf_counter()
     outcome = _outcome(subject, obligation)
-    return Record(
-        command="verify",
-        subject="reference",
-        case=subject.language.id,
-        check=obligation.name,
-        verdict=outcome.verdict,
-        kind=outcome.kind,
-        method=outcome.method,
-        domain=outcome.domain,
-        seconds=time.perf_counter() - begun,
-        message=outcome.message,
-        witness=outcome.witness,
-        reproduce=_reproduce(subject) if outcome.verdict == "refuted" else "",
-    )
+    return _record(job, obligation.name, outcome, time.perf_counter() - begun)
 
 
 def _outcome(subject: Subject, obligation: Obligation) -> Outcome:
     """The judge's outcome; an oracle that declines leaves it undecided, anything else that breaks is a crash."""
     try:
         return obligation.judge(subject)
-    except Refused:
-        raise
     except PatternRefused as error:
         message = f"the reference reads the pattern, the oracle's reader does not: {error}"
         return Outcome("refuted", "two readers of one text", message=message, kind="pattern_differs")
     except OracleError as error:
         return Outcome("undecided", "the oracle declined", message=str(error))
     except Exception as error:  # a crash must be seen as one and must not hide the other verdicts
-        return Outcome("refuted", "raised", message=f"{type(error).__name__}: {error}", kind="crash")
+        return _crash(error)
 
 
-def _reproduce(subject: Subject) -> str:
-    return f"maskproof verify {subject.language.id} --vocab {subject.vocabulary.name}"
+def _crash(error: Exception) -> Outcome:
+    return Outcome("refuted", "raised", message=f"{type(error).__name__}: {error}", kind="crash")
+
+
+def _record(
+    job: Job, check: str, outcome: Outcome, seconds: float, detail: dict[str, Any] | None = None
+) -> Record:
+    return Record(
+        command="verify",
+        subject="reference",
+        case=job.language.id,
+        check=check,
+        verdict=outcome.verdict,
+        kind=outcome.kind,
+        method=outcome.method,
+        domain=outcome.domain,
+        seconds=seconds,
+        message=outcome.message,
+        witness=outcome.witness,
+        reproduce=_reproduce(job) if outcome.verdict == "refuted" else "",
+        detail=detail or {},
+    )
+
+
+def _reproduce(job: Job) -> str:
+    """One command that shows it again, in a shell that has `<(…)` when the language is a schema of the user's."""
+    language = job.language
+    if language in languages():
+        asked = language.id
+    elif language.kind == "schema":
+        asked = f"--schema <(printf %s {shlex.quote(language.source)})"
+    else:
+        asked = f"--pattern {shlex.quote(language.pattern)} --dialect {language.dialect}"
+    return f"maskproof verify {asked} --vocab {shlex.quote(job.vocabulary)}"
+
+
+def _result(future: Future[list[Record]], job: Job) -> list[Record]:
+    """The records of a language; a worker that died leaves one that says so, for nothing of it was judged."""
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        told = "a worker process died (killed, or out of memory) before this was judged; try --workers 1"
+        return [_record(job, "answers", Outcome("refuted", "raised", message=told, kind="crash"), 0.0)]
 
 
 def _collected(job: Job) -> list[Record]:
@@ -175,15 +208,16 @@ def summary(records: Sequence[Record]) -> dict[str, Any]:
     tokens = max((record.domain["tokens"] for record in described), default=0)
     obligations = len({record.check for record in judged})
     said = " · ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    line = f"{len(described)} languages · {obligations} obligations · {said}"
+    cases = len({record.case for record in records})
+    line = f"{cases} languages · {obligations} obligations · {said}"
     line += f" · masks: {states:,} states × {tokens:,} tokens = {states * tokens:,} bits"
-    costs = [record.detail["cost"] for record in described]
+    costs = [record.detail["cost"] for record in described if "cost" in record.detail]
     medians = {name: statistics.median(cost[name] for cost in costs) for name in costs[0]} if costs else {}
     told = ", ".join(
         f"{name.removesuffix('_ms').replace('_', ' ')} {value:g} ms" for name, value in medians.items()
     )
     return {
-        "languages": len(described),
+        "languages": cases,
         **counts,
         "states": states,
         "tokens": tokens,

@@ -86,8 +86,9 @@ def bytes_of(value: Any) -> bytes:
 
 
 def solver(timeout_ms: int) -> Any:
-    """A fresh z3 solver with a time limit and a fixed seed."""
+    """A fresh z3 solver with a time limit and a fixed seed; Ctrl-C stays Python's, z3 would answer `unknown` to it."""
     fresh = z3.Solver()
+    fresh.set("ctrl_c", False)
     fresh.set("timeout", max(1, timeout_ms))
     fresh.set("random_seed", 0)
     return fresh

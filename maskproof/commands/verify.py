@@ -41,9 +41,11 @@ def run(
     pattern: Annotated[str | None, typer.Option(help="Verify this pattern instead.")] = None,
     dialect: Annotated[str, typer.Option(help="The pattern's dialect: bytes or unicode.")] = "bytes",
     schema: Annotated[Path | None, typer.Option(help="Verify the JSON Schema in this file instead.")] = None,
-    z3_timeout: Annotated[float, typer.Option(help="Seconds a question to z3 may take.", min=0.001)] = 20.0,
+    z3_timeout: Annotated[
+        float, typer.Option(help="Seconds a question to z3 may take.", min=0.001, max=86_400)
+    ] = 20.0,
     samples: Annotated[int, typer.Option(help="Instances sampled a language.", min=1)] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the samples.", min=0)] = 10,
     workers: Annotated[int | None, typer.Option(help="Processes; as many as cores.", min=1)] = None,
     results: Annotated[Path | None, typer.Option(help="Results folder (default reports/out).")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -122,9 +124,9 @@ def _table(records: list[Record], chosen: tuple[Language, ...]) -> Table:
 
 def _row(language: Language, found: dict[tuple[str, str], Record], names: list[str]) -> list[Text]:
     own = [record for (case, _), record in found.items() if case == language.id]
-    states = found[language.id, "automaton"].domain["states"]
-    pairs = states * found[language.id, "automaton"].domain["tokens"]
-    cells = [Text(language.id), Text(f"{states:,}"), Text(f"{pairs:,}")]
+    about = found.get((language.id, "automaton"))
+    states, tokens = (about.domain["states"], about.domain["tokens"]) if about else (0, 0)
+    cells = [Text(language.id), Text(f"{states:,}"), Text(f"{states * tokens:,}")]
     for name in names:
         record = found.get((language.id, name))
         cells.append(Text(MARKS[record.verdict], COLOURS[record.verdict]) if record else Text("·", "dim"))
