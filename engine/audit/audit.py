@@ -16,7 +16,7 @@ from typing import Any
 
 from engine.audit import plan, programs, refusals, surfaces, tool_surfaces
 from engine.audit.compare import Difference
-from engine.audit.corpus import corpus_records
+from engine.audit.corpus import corpus_records, read_corpus
 from engine.audit.diagnose import FAULTS, Finding, Lab, diagnose, named_only
 from engine.audit.exact import Exact, compiled, exact
 from engine.audit.findings import Subject, record_of, text_case
@@ -36,6 +36,7 @@ from reference.vocabulary import Vocabulary
 
 SHRUNK_A_KIND = 3
 FAULTS_A_CHECK = 3
+HANGS_ASKED = 12
 POLICY_LENGTH = 24
 POLICY_SCHEMA = (
     '{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"array","items":{"type":"integer"}}}}'
@@ -58,6 +59,9 @@ class Request:
 
 def audit(request: Request) -> Iterator[Record]:
     """The records of an audit, in order; closing the iterator ends the port."""
+    named(request.settings.vocabularies)
+    if request.corpus:
+        read_corpus(Path(request.corpus))  # bad input is told before anything is started
     port = Port(request.command, limits=request.limits)
     begun = time.perf_counter()
     try:
@@ -232,7 +236,8 @@ class Auditor:
         if often:
             finding = named_only(self.lab, difference, scenario)
         else:
-            finding = diagnose(self.lab, difference, scenario, history, Budget())
+            budget = Budget(runs=HANGS_ASKED) if difference.kind == "hang" else Budget()
+            finding = diagnose(self.lab, difference, scenario, history, budget)
         seconds = time.perf_counter() - begun
         self.lab_seconds += seconds
         return record_of(self.subject, case, check, finding, self.runner.policy, seconds)

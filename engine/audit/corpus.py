@@ -200,20 +200,16 @@ class Judge:
         )
 
     def _small(self, schema: Any, instance: Instance, keyword: str) -> tuple[Any, Any]:
-        """Schema and instance with parts taken away, in turn, as long as the instance goes wrong in the same way."""
-        budget, value = Budget(runs=150, seconds=10.0), instance.value
-        changed = True
-        while changed:
-            changed = False
-            for smaller in _shorter(schema):
-                if self._is_wrong(smaller, replace(instance, value=value), keyword, budget):
-                    schema, changed = smaller, True
+        """Schema and instance with parts taken away, as long as the instance goes wrong in the same way."""
+        budget = Budget(runs=200, seconds=10.0)
+        small = (schema, instance.value)
+        while True:
+            for smaller in _smaller_pairs(*small):
+                if self._is_wrong(smaller[0], replace(instance, value=smaller[1]), keyword, budget):
+                    small = smaller
                     break
-            for smaller in _shorter(value):
-                if self._is_wrong(schema, replace(instance, value=smaller), keyword, budget):
-                    value, changed = smaller, True
-                    break
-        return schema, value
+            else:
+                return small
 
     def _is_wrong(self, schema: Any, instance: Instance, keyword: str, budget: Budget) -> bool:
         try:
@@ -306,6 +302,18 @@ def in_schema_order(schema: Any, value: Any) -> Any:
     known = properties if isinstance(properties, dict) else {}
     names = [name for name in known if name in value] + [name for name in value if name not in known]
     return {name: in_schema_order(known.get(name), value[name]) for name in names}
+
+
+def _smaller_pairs(schema: Any, value: Any) -> Iterator[tuple[Any, Any]]:
+    """A part of the schema with the part of the instance that it is about, then either made smaller alone."""
+    if isinstance(schema, dict):
+        properties, items = schema.get("properties"), schema.get("items")
+        if isinstance(properties, dict) and isinstance(value, dict):
+            yield from ((inner, value[name]) for name, inner in properties.items() if name in value)
+        if isinstance(items, dict) and isinstance(value, list):
+            yield from ((items, item) for item in value)
+    yield from ((smaller, value) for smaller in _shorter(schema))
+    yield from ((schema, smaller) for smaller in _shorter(value))
 
 
 def _shorter(value: Any) -> Iterator[Any]:

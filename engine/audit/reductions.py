@@ -124,6 +124,9 @@ def _simpler(item: Item) -> Iterator[Items]:
     """The items that one item may become."""
     if item.branches is not None and len(item.branches) == 1 and not item.quantifier:
         yield item.branches[0]
+    if item.branches is not None and [len(items) for items in item.branches] == [1]:
+        inner = item.branches[0][0]
+        yield (replace(inner, quantifier=inner.quantifier or item.quantifier),)
     if item.quantifier:
         yield (replace(item, quantifier=""),)
         yield from ((replace(item, quantifier=shorter),) for shorter in _quantifiers(item.quantifier))
@@ -148,8 +151,9 @@ def _quantifiers(quantifier: str) -> Iterator[str]:
 
 def _atoms(atom: str) -> Iterator[str]:
     """Simpler atoms: a single character for a class."""
-    if atom.startswith("[") and len(atom) > 3:
-        yield from (f"[{part}]" for part in _parts(atom))
+    if atom.startswith("["):
+        parts = list(_parts(atom))
+        yield from (parts if len(parts) == 1 else (f"[{part}]" for part in parts))
     if len(atom) > 1 or atom == ".":
         yield "a"
     if atom.startswith("\\") and len(atom) == 2 and atom[1] in "dws":
@@ -203,13 +207,9 @@ def _parts_of_schema(schema: dict[str, Any]) -> Iterator[Any]:
 def _smaller_member(key: str, value: Any) -> Iterator[Any]:
     yield from smaller_schemas(value)
     if key == "properties" and isinstance(value, dict):
-        for place, name in enumerate(value):
-            if name not in ("a", "b", "c"):
-                fresh = next(
-                    letter for letter in ("a", "b", "c", name) if letter == name or letter not in value
-                )
-                yield {fresh if other == name else other: inner for other, inner in value.items()}
-            del place
+        for name in value:
+            fresh = next((letter for letter in "abc" if letter not in value), name)
+            yield {fresh if other == name else other: inner for other, inner in value.items()}
 
 
 def _consistent(schema: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def byte_only() -> Vocabulary:
 def duplicates() -> Vocabulary:
     """Every byte twice, some words three times; empties and specials between them; EOS in the middle, with bytes."""
     words = [b"true", b"true", b"true", b"ca", b"t", b"ca", b'{"', b'{"', b"12", b"12"]
-    tokens = [b"", *BYTES, None, *words, b"", b"</s>", None, *reversed(BYTES), b""]
+    tokens = [b"", *BYTES, None, *words, b"", b"</s>", None, *reversed(BYTES), b"", b"t"]
     return Vocabulary(tuple(tokens), frozenset({tokens.index(b"</s>")}), "duplicates")
 
 
@@ -63,7 +63,7 @@ def partial() -> Vocabulary:
     across = [one[-1:] + two[:1] for one, two in itertools.pairwise(whole)]
     mixed = [b'"' + piece[:1] for piece in whole] + [piece[1:] + b'"' for piece in whole]
     found = [piece for piece in dict.fromkeys([*whole, *cut, *rest, *across, *mixed]) if len(piece) > 1]
-    return Vocabulary((*BYTES, *found, None), frozenset({256 + len(found)}), "partial")
+    return Vocabulary((*BYTES, *found, None, b"a"), frozenset({256 + len(found)}), "partial")
 
 
 ADVERSARIAL = (byte_only, duplicates, no_eos, several_eos, giant, wide, partial)
