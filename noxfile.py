@@ -91,7 +91,7 @@ def mutants(session: nox.Session) -> None:
 def models(session: nox.Session) -> None:
     """Walk real models on the CPU, and test the loops that drive them."""
     session.install(*PINS, "torch")
-    prepare(session, "models", "test", "serve", data=(QWEN3_TOKENS, SMOLLM2))
+    prepare(session, "models", "test", "serve", "report", data=(QWEN3_TOKENS, SMOLLM2))
     session.run("python", "-m", "pytest", "-q", "-m", "models and not slow", env={"HF_HUB_OFFLINE": "1"})
 
 
@@ -125,7 +125,7 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def browser(session: nox.Session) -> None:
     """Open the report in headless Chromium (Debian: apt-get install chromium)."""
-    prepare(session, "report", "test")
+    prepare(session, "report", "test", "serve")
     session.install(*PINS, "playwright")
     session.run("python", "-m", "pytest", "-q", "-m", "browser")
 
