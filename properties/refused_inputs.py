@@ -21,7 +21,7 @@ BRACKET = r"'[' is never closed; add ']' or write '\['"
 BRACKETS = r"the brackets list nothing; list a member, or write '\]' for the bracket"
 CLASS_END = r"has a class at an end of a range; escape the hyphen as '\-'"
 HEX2 = r"'\x' comes without two hexadecimal digits; write such as '\x0a'"
-HEX4 = r"'\u' comes without four hexadecimal digits or one to six in braces; write such as '\u00e9' or '\u{1f600}'"
+HEX4 = r"'\u' comes without four hexadecimal digits or some in braces; write such as '\u00e9' or '\u{1f600}'"
 SURROGATE = "is a surrogate, which has no UTF-8 form; remove it"
 
 PATTERNS: list[tuple[str, int, str]] = [
@@ -108,7 +108,7 @@ BYTES_ONLY: list[tuple[str, int, str]] = [
 UNICODE_ONLY: list[tuple[str, int, str]] = [
     (r"\u12", 0, HEX4),
     (r"\u{}", 0, HEX4),
-    (r"\u{1234567}", 0, HEX4),
+    (r"\u{1234567}", 0, "0x1234567 is over the last code point, U+10FFFF; lower it"),
     (r"\u{110000}", 0, "0x110000 is over the last code point, U+10FFFF; lower it"),
     (r"a\ud800", 1, f"U+D800 {SURROGATE}"),
     (r"[\u{d800}-\u{dfff}]", 1, f"U+D800 {SURROGATE}"),

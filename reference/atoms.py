@@ -19,7 +19,7 @@ _CONTROLS = {"n": 0x0A, "r": 0x0D, "t": 0x09, "f": 0x0C, "v": 0x0B}
 _CLASSES: dict[str, Ranges] = {"d": DIGIT, "w": WORD, "s": SPACE}
 _ITSELF = frozenset(string.punctuation + " ")
 _HEX2 = re.compile(r"[0-9a-fA-F]{2}")
-_HEX4 = re.compile(r"[0-9a-fA-F]{4}|\{[0-9a-fA-F]{1,6}\}")
+_HEX4 = re.compile(r"[0-9a-fA-F]{4}|\{[0-9a-fA-F]+\}")
 _FOREIGN = dict.fromkeys(
     string.digits, "is a back-reference or an octal byte; write the group again, or '\\xHH' for a byte"
 ) | {
@@ -71,7 +71,7 @@ def escape(cursor: Cursor) -> Ranges:
     if letter == "x":
         return _single(_hexadecimal(cursor, _HEX2, "two hexadecimal digits; write such as '\\x0a'"))
     if letter == "u" and cursor.dialect == "unicode":
-        wanted = "four hexadecimal digits or one to six in braces; write such as '\\u00e9' or '\\u{1f600}'"
+        wanted = "four hexadecimal digits or some in braces; write such as '\\u00e9' or '\\u{1f600}'"
         return _single(_hexadecimal(cursor, _HEX4, wanted))
     _refuse_escape(cursor, letter)
 
@@ -163,7 +163,11 @@ def _check_scalar(cursor: Cursor, code: int, position: int) -> None:
     if 0xD800 <= code < 0xE000:
         cursor.refuse(f"U+{code:04X} is a surrogate, which has no UTF-8 form; remove it", position)
     if code > 0x10FFFF:
-        cursor.refuse(f"{code:#x} is over the last code point, U+10FFFF; lower it", position)
+        cursor.refuse(f"{_shown(code)} is over the last code point, U+10FFFF; lower it", position)
+
+
+def _shown(code: int) -> str:
+    return f"{code:#x}" if code < 1 << 64 else f"a number of {code.bit_length()} bits"
 
 
 def _refuse_escape(cursor: Cursor, letter: str) -> NoReturn:
@@ -174,5 +178,7 @@ def _refuse_escape(cursor: Cursor, letter: str) -> NoReturn:
 
 
 def _visible(text: str) -> str:
-    """The text on one line of printable ASCII."""
+    """The text on one short line of printable ASCII."""
+    if len(text) > 40:
+        text = f"{text[:37]}..."
     return "".join(each if " " <= each <= "~" else f"\\u{{{ord(each):x}}}" for each in text)

@@ -117,7 +117,8 @@ class _Reader:
             start = self.position
             key = self.string()
             if self.unique_keys and key in container:
-                self.refuse(f"the key {quote(key)} is given twice; keep one", start)
+                shown = quote(key if len(key) <= 60 else f"{key[:57]}...")
+                self.refuse(f"the key {shown} is given twice; keep one", start)
             if self.peek() != ":":
                 self.refuse(f"{self.here()} comes after a key; write ':'")
             self.position += 1

@@ -126,7 +126,9 @@ def _form(schema: JsonValue, place: str, max_length: int) -> _Form:
         _refuse(f"{_shown(schema)} is no schema of the subset; write an object with a type", place)
     for keyword in schema:
         if keyword not in _SUBSET and keyword not in ANNOTATIONS:
-            _refuse(f"the keyword {_shown(keyword)} is outside the subset; remove it", place, str(keyword))
+            _refuse(
+                f"the keyword {_shown(keyword)} is outside the subset; remove it", place, _name(str(keyword))
+            )
     for keyword in _CHOICES:
         if keyword in schema:
             return _choice(schema, keyword, place)
@@ -243,7 +245,8 @@ def _object(schema: dict[str, JsonValue], place: str, max_length: int) -> _Form:
     def pattern(values: list[str]) -> str:
         return members(list(map(Member, names, values, must)), max_length)
 
-    return _Form([(_path(place, f"properties.{name}"), part) for name, part in properties.items()], pattern)
+    inside = ((_path(place, f"properties.{_name(name)}"), part) for name, part in properties.items())
+    return _Form(list(inside), pattern)
 
 
 def _required(schema: dict[str, JsonValue], properties: dict[str, JsonValue], place: str) -> set[str]:
@@ -267,6 +270,11 @@ def _refuse(message: str, *path: str) -> NoReturn:
 
 def _path(*parts: str) -> str:
     return ".".join(part for part in parts if part)
+
+
+def _name(name: str) -> str:
+    """A keyword or a property's name in a path, which stays short and on one line."""
+    return name if name.isprintable() and len(name) <= 60 else _shown(name)
 
 
 def _shown(value: object) -> str:
