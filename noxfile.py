@@ -100,7 +100,7 @@ def gpu(session: nox.Session) -> None:
     """Walk Qwen3 on CUDA; says plainly when there is no GPU."""
     session.install(*PINS, "torch")
     prepare(session, "models")
-    session.run("python", "scripts/gpu_walks.py", *session.posargs)
+    session.run("python", "scripts/gpu_walks.py", *session.posargs, success_codes=[0, 3])
 
 
 @nox.session
