@@ -26,7 +26,7 @@ from engine.audit.reductions import smaller_schemas
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar
 from engine.audit.shrink import Budget
-from engine.audit.writing import Tokenizer, Written, write_text
+from engine.audit.writing import Tokenizer, Written, tokenizer, write_text
 from engine.errors import BadInput, Refused
 from engine.host import PortFault
 from engine.protocol import PortError, Violation
@@ -93,7 +93,7 @@ class Judge:
 
     def __post_init__(self) -> None:
         """Index the vocabulary once."""
-        self.cut = Tokenizer(self.vocabulary)
+        self.cut = tokenizer(self.vocabulary)
 
     def entry(self, entry: Entry) -> Iterator[Record]:
         """The records of one file."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.audit.compare import Difference
-from engine.audit.exact import DONE, Exact, exact
+from engine.audit.exact import DONE, Exact, exact, ids
 from engine.audit.policies import Policy
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar, Scenario, Step, joined
@@ -89,10 +89,18 @@ def diagnose(
     for base in _bases(difference, cut, history):
         kind = _kind(lab, base, difference, fresh=True)
         if kind is not None:
-            return _small(lab, base, kind, cut, budget)
+            return _small(lab, base, kind, cut, budget, _needed(difference))
     kind = difference.kind if difference.kind in FAULTS else "unstable"
     message = f"{difference.message}; seen once, not seen again in a fresh process"
     return Finding(kind, message, cut, difference, cut, seen_again=False)
+
+
+def _needed(difference: Difference) -> list[int]:
+    """Tokens that a small vocabulary probably needs: some that are wrong, and some that the engine allows rightly."""
+    needed = list(difference.wrong[:2])
+    if difference.actual is not None and difference.vocabulary is not None:
+        needed += ids(difference.actual, len(difference.vocabulary))[:2].tolist()
+    return needed
 
 
 def named_only(lab: Lab, difference: Difference, scenario: Scenario) -> Finding:
@@ -150,11 +158,13 @@ def _judged(lab: Lab, difference: Difference, base: Scenario, *, fresh: bool) ->
     return difference.kind if difference.kind in again else next(iter(again))
 
 
-def _small(lab: Lab, base: Scenario, kind: str, original: Scenario, budget: Budget) -> Finding:
+def _small(
+    lab: Lab, base: Scenario, kind: str, original: Scenario, budget: Budget, keep: Sequence[int]
+) -> Finding:
     """Shrink in a child that is reused, then look again in a fresh one; when that fails, shrink in fresh ones."""
     for fresh in (False, True):
         shows = _Shows(lab, kind, fresh=fresh)
-        small = shrunk(base, shows, budget)
+        small = shrunk(base, shows, budget, keep)
         found = lab.ask(small, fresh=True)
         matching = _matching(lab, found, kind, small)
         if matching is not None:

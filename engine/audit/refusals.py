@@ -18,7 +18,7 @@ from engine.audit.findings import Subject, source, text_case
 from engine.audit.plan import DATA
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar, Scenario, digest, write
-from engine.audit.writing import Tokenizer, Written, write_text
+from engine.audit.writing import Written, tokenizer, write_text
 from engine.host import PortFault
 from engine.protocol import PortError, Violation
 from engine.results import Record
@@ -121,7 +121,7 @@ class _Told:
 
     def _attempt(self, runner: Runner, grammar: int, instance: str) -> Written:
         """The spelling of the instance that goes farthest: compact, with the port's separators, as Python writes it."""
-        cut = Tokenizer(self.vocabulary)
+        cut = tokenizer(self.vocabulary)
         texts = dict.fromkeys([instance, *spellings(instance, runner.policy.separators)])
         tries = [write_text(runner, grammar, cut(text.encode())) for text in texts]
         return max(tries, key=lambda one: (one.whole, one.done))

@@ -8,7 +8,7 @@ from engine.audit.diagnose import Finding
 from engine.audit.findings import Subject, record_of
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Scenario, read
-from engine.audit.writing import Tokenizer, write_text
+from engine.audit.writing import tokenizer, write_text
 from engine.host import Port, PortFault
 from engine.results import Record
 from reference.errors import Refused
@@ -75,7 +75,7 @@ def _written(runner: Runner, who: Subject, case: str, scenario: Scenario, about:
         handle = runner.compile(scenario.grammars[0])
     except Declined as declined:
         return who.record(case, "replay", "refused", message=str(declined))
-    found = write_text(runner, handle, Tokenizer(scenario.vocabularies[0])(text.encode()))
+    found = write_text(runner, handle, tokenizer(scenario.vocabularies[0])(text.encode()))
     if found.whole == valid:
         return who.record(case, "replay", "tested", message="the fault does not show")
     kind = str(about.get("kind", "incomplete" if valid else "not_enforced"))

@@ -110,7 +110,7 @@ class Runner:
         if len(texts) <= INLINE_TOKENS:
             return self.port.request("vocab", tokens=texts, eos=eos)
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump(texts, file)
+            file.write(json.dumps(texts))
             file.flush()
             return self.port.request("vocab", file=file.name, eos=eos)
 

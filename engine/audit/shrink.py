@@ -14,6 +14,7 @@ from engine.audit.scenario import Grammar, Scenario, Step
 from reference.errors import Refused
 from reference.vocabulary import Vocabulary
 
+LARGE = 2000
 Shows = Callable[[Scenario], Scenario | None]
 """The scenario that shows the fault, the candidate itself or a better path into it; None when it does not."""
 
@@ -23,7 +24,7 @@ class Budget:
     """How often and how long a shrinking may ask; the clock starts with the first question."""
 
     runs: int = 300
-    seconds: float = 20.0
+    seconds: float = 25.0
     begun: float = 0.0
     used: int = 0
 
@@ -34,9 +35,16 @@ class Budget:
         return self.used <= self.runs and time.monotonic() - self.begun < self.seconds
 
 
-def shrunk(scenario: Scenario, shows: Shows, budget: Budget) -> Scenario:
-    """The smallest scenario found; at worst the one given."""
+def shrunk(scenario: Scenario, shows: Shows, budget: Budget, keep: Sequence[int] = ()) -> Scenario:
+    """The smallest scenario found; at worst the one given. `keep` are tokens that are likely to be needed.
+
+    A large vocabulary goes first: until then every question costs what giving it costs.
+    """
     asking = _Asking(shows, budget)
+    for place, vocabulary in enumerate(scenario.vocabularies):
+        if len(vocabulary) > LARGE:
+            scenario = _fewer_tokens(scenario, place, asking, keep)
+            scenario = _renumbered(scenario, place, asking) or scenario
     before = None
     while before is None or scenario.size() < before:
         before = scenario.size()
@@ -184,12 +192,13 @@ def _with_token(scenario: Scenario, place: int, token: int, piece: bytes) -> Sce
     return _with_vocabulary(scenario, place, Vocabulary(tokens, old.eos, "reproduction"))
 
 
-def _fewer_tokens(scenario: Scenario, place: int, ask: _Asking) -> Scenario:
+def _fewer_tokens(scenario: Scenario, place: int, ask: _Asking, keep: Sequence[int] = ()) -> Scenario:
     """First only the tokens of the steps, then delta debugging over the others; ids stay as they are."""
     taken = {step[2] for step in scenario.steps if step[0] == "advance"}
-    only = _with_tokens(scenario, place, taken)
-    if only.size() < scenario.size() and (better := ask(only)) is not None:
-        return better
+    for few in (taken, taken | set(keep[:1]), taken | set(keep)):
+        only = _with_tokens(scenario, place, few)
+        if only.size() < scenario.size() and (better := ask(only)) is not None:
+            return better
     kept = [token for token, piece in enumerate(scenario.vocabularies[place].tokens) if piece is not None]
     width = max(len(kept) // 2, 1)
     while width:

@@ -7,6 +7,7 @@ more. Some walks ask the mask at every step, some only now and then, since an en
 
 import random
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from engine.audit.plan import Case, forbidden
 from engine.audit.scenario import Scenario, Step
 from reference.dfa import DEAD
 from reference.lookahead import token_distances
+from reference.vocabulary import Vocabulary
 
 SMALL = 30
 """States of an automaton whose walks are long: a walk of hundreds of tokens goes round in it often."""
@@ -39,7 +41,7 @@ class _Walker:
         self.truth, self.chance = truth, chance
         self.generator = np.random.default_rng(chance.getrandbits(64))
         self.taken = np.zeros(len(truth.vocabulary))
-        self.appeal = np.array([_appeal(piece) for piece in truth.vocabulary.tokens])
+        self.appeal = _appeals(truth.vocabulary)
         self.distances = token_distances(truth.index)
         self.endless = _endless(truth)
         self.choices: dict[int, tuple[Tokens, Tokens]] = {}
@@ -102,11 +104,14 @@ class _Walker:
         return bool(self.distances[target] != DEAD and self.distances[target] < self.distances[state])
 
 
+@lru_cache(maxsize=4)
+def _appeals(vocabulary: Vocabulary) -> npt.NDArray[np.float64]:
+    """Longer tokens, and those that are not ASCII, are more worth a step."""
+    return np.array([_appeal(piece) for piece in vocabulary.tokens])
+
+
 def _appeal(piece: bytes | None) -> float:
-    if not piece:
-        return 0.0
-    partial = piece[:1] >= b"\x80" and piece[:1] < b"\xc0"
-    return min(len(piece), 8) * (3.0 if partial or any(byte > 0x7F for byte in piece) else 1.0)
+    return min(len(piece), 8) * (1.0 if piece.isascii() else 3.0) if piece else 0.0
 
 
 def _endless(truth: Exact) -> npt.NDArray[np.bool_]:

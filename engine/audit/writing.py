@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from engine.audit.runner import Runner
 from engine.protocol import PortError, flag_of, integer_of, mask_of
@@ -42,6 +43,12 @@ class Tokenizer:
             else:
                 return []
         return tokens
+
+
+@lru_cache(maxsize=4)
+def tokenizer(vocabulary: Vocabulary) -> Tokenizer:
+    """The tokenizer of a vocabulary, kept for those used last."""
+    return Tokenizer(vocabulary)
 
 
 def write_text(runner: Runner, grammar: int, tokens: Sequence[int]) -> Written:
