@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from engine.audit.plan import Settings
+from engine.mutants.catalogue import mutant, mutants
+from engine.mutants.port import command
 from properties.audit_ports import changed, fault, faults, first_finding, pure_source
 
 KINDS = {
@@ -33,3 +35,15 @@ def test_a_planted_fault_is_found_and_its_kind_is_named(name: str, tmp_path: Pat
     assert found.kind in planted.kinds, f"{found.kind} on {found.case}: {found.message}"
     if "shrunk" in found.detail:
         assert found.detail["shrunk"]["to"] <= found.detail["shrunk"]["from"]
+
+
+UNSEEN = {"budget-not-spent", "forced-past-the-end"}
+"""Mutants of what no op of the protocol asks for."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [one.id for one in mutants() if one.module.startswith("reference.")])
+def test_a_mutant_of_the_reference_served_as_a_port_is_found(name: str, tmp_path: Path) -> None:
+    found = first_finding(command(mutant(name)), tmp_path, Settings())
+    assert (found is None) == (name in UNSEEN)
+    assert found is None or found.kind in KINDS

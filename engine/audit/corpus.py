@@ -7,7 +7,6 @@ are made small together.
 """
 
 import json
-import random
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -21,7 +20,8 @@ from jsonschema.validators import validator_for
 
 from engine.audit.exact import compiled
 from engine.audit.findings import Subject, source, text_case
-from engine.audit.free import FreeWalker
+from engine.audit.free import free_record
+from engine.audit.plan import Case
 from engine.audit.reductions import smaller_schemas
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar
@@ -101,7 +101,7 @@ class Judge:
         try:
             handle = self._compiled(entry.schema)
             yield from self._instances(case, entry, handle)
-            yield self._free(case, entry, handle)
+            yield free_record(self.runner, self.subject, self._case(case, entry), self.seed, FREE_WALKS)
         except Declined as declined:
             yield self.subject.record(case, "compile", "refused", message=str(declined))
         except (PortFault, PortError, Violation) as error:
@@ -111,6 +111,9 @@ class Judge:
             yield self.subject.record(case, "corpus", "refuted", kind=kind, message=str(error), witness=shown)
             if not self.runner.port.alive:
                 self.runner.restart()
+
+    def _case(self, case: str, entry: Entry) -> Case:
+        return Case(case, Grammar("json_schema", _text(entry.schema)), self.vocabulary)
 
     def _compiled(self, schema: Any) -> int:
         if self.runner.vocabulary is not self.vocabulary:
@@ -233,36 +236,6 @@ class Judge:
     def _reproduce(self, schema: Any, text: str, kind: str, *, valid: bool) -> str:
         grammar = Grammar("json_schema", _text(schema))
         return text_case(self.subject, grammar, self.vocabulary, text, kind, valid=valid)
-
-    def _free(self, case: str, entry: Entry, handle: int) -> Record:
-        """Texts drawn from the engine's own masks: those that end must be valid."""
-        begun, ended = time.perf_counter(), 0
-        walker = FreeWalker(self.runner, self.vocabulary, random.Random(f"{self.seed} {case}"))
-        for _ in range(FREE_WALKS):
-            outcome = walker.walk(handle, entry.schema)
-            ended += outcome.ended
-            if outcome.wrong:
-                shown = source(Grammar("json_schema", _text(entry.schema)))
-                shown["text"] = outcome.text.decode("utf-8", "backslashreplace")
-                kind = "not_enforced" if outcome.keyword else "unsound"
-                return self.subject.record(
-                    case,
-                    "free",
-                    "refuted",
-                    kind=kind,
-                    message=outcome.wrong,
-                    witness=shown,
-                    seconds=time.perf_counter() - begun,
-                    reproduce=self._reproduce(entry.schema, shown["text"], kind, valid=False),
-                    detail={"keyword": outcome.keyword},
-                )
-        return self.subject.record(
-            case,
-            "free",
-            "tested",
-            domain={"walks": FREE_WALKS, "ended": ended},
-            seconds=time.perf_counter() - begun,
-        )
 
 
 def broken_keyword(schema: Any, value: Any) -> str | None:

@@ -19,6 +19,10 @@ from engine.audit.shrink import Budget, shrunk
 from engine.host import Port, PortFault
 
 FAULTS = frozenset({"crash", "hang", "garbage", "memory"})
+SHRUNK = "seen again in a fresh child, and made small"
+AGAIN = "seen again in a fresh child"
+NAMED = "asked again alone; like the ones before it, so not made small"
+ONCE = "seen once"
 SEARCHED_STATES = 40
 DEEPEST = 8
 LOOKED_BACK = (8, 64)
@@ -26,14 +30,14 @@ LOOKED_BACK = (8, 64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Finding:
-    """What is wrong, as the smallest scenario that shows it; `seen_again` is false when no fresh child did it again."""
+    """What is wrong, as the smallest scenario that shows it, and how it was looked at."""
 
     kind: str
     message: str
     scenario: Scenario
     difference: Difference
     original: Scenario
-    seen_again: bool = True
+    method: str = SHRUNK
 
 
 class Lab:
@@ -92,7 +96,7 @@ def diagnose(
             return _small(lab, base, kind, cut, budget, _needed(difference))
     kind = difference.kind if difference.kind in FAULTS else "unstable"
     message = f"{difference.message}; seen once, not seen again in a fresh process"
-    return Finding(kind, message, cut, difference, cut, seen_again=False)
+    return Finding(kind, message, cut, difference, cut, ONCE)
 
 
 def _needed(difference: Difference) -> list[int]:
@@ -111,12 +115,12 @@ def named_only(lab: Lab, difference: Difference, scenario: Scenario) -> Finding:
     cut = scenario.with_steps(scenario.steps[: difference.step + 1])
     question = alone(difference)
     if question is None or difference.kind in FAULTS:
-        return Finding(difference.kind, difference.message, cut, difference, cut)
+        return Finding(difference.kind, difference.message, cut, difference, cut, NAMED)
     found = {one.kind: one for one in reversed(lab.ask(question, fresh=False))}
     if not found:
-        return Finding("unstable", difference.message, cut, difference, cut)
+        return Finding("unstable", difference.message, cut, difference, cut, NAMED)
     kind = difference.kind if difference.kind in found else next(iter(found))
-    return Finding(kind, found[kind].message, question, found[kind], question)
+    return Finding(kind, found[kind].message, question, found[kind], question, NAMED)
 
 
 def _bases(difference: Difference, cut: Scenario, history: Sequence[Scenario]) -> Iterator[Scenario]:
@@ -162,8 +166,9 @@ def _small(
     lab: Lab, base: Scenario, kind: str, original: Scenario, budget: Budget, keep: Sequence[int]
 ) -> Finding:
     """Shrink in a child that is reused, then look again in a fresh one; when that fails, shrink in fresh ones."""
+    seen = lab.ask(base, fresh=True)
     for fresh in (False, True):
-        shows = _Shows(lab, kind, fresh=fresh)
+        shows = _Shows(lab, kind, _together(seen, kind), fresh=fresh)
         small = shrunk(base, shows, budget, keep)
         found = lab.ask(small, fresh=True)
         matching = _matching(lab, found, kind, small)
@@ -174,7 +179,7 @@ def _small(
     matching = _matching(lab, found, kind, base)
     message = matching.message if matching else "seen again, but not every time"
     difference = matching or (found[0] if found else Difference(len(base.steps) - 1, kind, message))
-    return Finding(kind, message, base, difference, original, seen_again=matching is not None)
+    return Finding(kind, message, base, difference, original, AGAIN if matching else ONCE)
 
 
 def _matching(lab: Lab, found: list[Difference], kind: str, scenario: Scenario) -> Difference | None:
@@ -184,11 +189,20 @@ def _matching(lab: Lab, found: list[Difference], kind: str, scenario: Scenario) 
     return next((one for one in found if one.kind == kind), None)
 
 
-class _Shows:
-    """Whether a candidate shows a fault of one kind; for a single session, whether any path of its grammar does."""
+def _together(found: Sequence[Difference], kind: str) -> frozenset[str]:
+    """The kinds that are seen at the same step as the first difference of a kind."""
+    step = next((one.step for one in found if one.kind == kind), None)
+    return frozenset(one.kind for one in found if one.step == step)
 
-    def __init__(self, lab: Lab, kind: str, *, fresh: bool) -> None:
-        self.lab, self.kind, self.fresh = lab, kind, fresh
+
+class _Shows:
+    """Whether a candidate shows a fault of one kind; for a single session, whether any path of its grammar does.
+
+    A step at which other kinds come up than came up with the fault at first shows another fault, and does not count.
+    """
+
+    def __init__(self, lab: Lab, kind: str, beside: frozenset[str], *, fresh: bool) -> None:
+        self.lab, self.kind, self.beside, self.fresh = lab, kind, beside, fresh
         self.searched: set[Grammar] = set()
 
     def __call__(self, candidate: Scenario) -> Scenario | None:
@@ -198,11 +212,13 @@ class _Shows:
             return None
 
     def _directly(self, candidate: Scenario) -> Scenario | None:
-        for found in self.lab.ask(candidate, fresh=self.fresh):
+        differences = self.lab.ask(candidate, fresh=self.fresh)
+        for found in differences:
             kind = found.kind
             if self.kind == "unstable" and kind not in FAULTS:
                 kind = _judged(self.lab, found, candidate, fresh=self.fresh)
-            if kind == self.kind:
+            at_step = {one.kind for one in differences if one.step == found.step}
+            if kind == self.kind and (kind == "unstable" or at_step <= self.beside | {kind}):
                 return candidate.with_steps(candidate.steps[: found.step + 1])
         return None
 

@@ -79,7 +79,7 @@ def record_of(
         check,
         "refuted",
         kind=finding.kind,
-        method="seen, seen again in a fresh child, shrunk" if finding.seen_again else "seen once",
+        method=finding.method,
         domain={"vocabulary": finding.original.vocabularies[0].name},
         seconds=seconds,
         message=f"{finding.message}{_where(difference)}",

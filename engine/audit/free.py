@@ -6,6 +6,7 @@ masks, short ways out preferred, and a text that ends is given to a JSON reader 
 
 import json
 import random
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +15,16 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from engine.audit.exact import ids
-from engine.audit.runner import Runner
-from engine.protocol import PortError, integer_of, mask_of
+from engine.audit.findings import Subject, source, text_case
+from engine.audit.plan import Case
+from engine.audit.runner import Declined, Runner
+from engine.host import PortFault
+from engine.protocol import PortError, Violation, integer_of, mask_of
+from engine.results import Record
 from reference.vocabulary import Vocabulary
 
+WALKS = 6
+METHOD = "texts drawn from the engine's own masks, parsed and validated"
 CLOSERS = frozenset(b'"}]')
 
 
@@ -73,6 +80,51 @@ class FreeWalker:
             return None
         weight = self.weight[allowed] ** (3 if hurry else 1)
         return int(self.chance.choices(allowed.tolist(), weight.tolist())[0])
+
+
+def free_record(runner: Runner, subject: Subject, case: Case, seed: int, many: int = WALKS) -> Record:
+    """The verdict on a few walks over one schema."""
+    begun = time.perf_counter()
+    try:
+        if runner.vocabulary is not case.vocabulary:
+            runner.give(case.vocabulary)
+        handle = runner.compile(case.grammar)
+        walker = FreeWalker(runner, case.vocabulary, random.Random(f"{seed} {case.id}"))
+        schema = json.loads(case.grammar.source)
+        outcomes = [walker.walk(handle, schema) for _ in range(many)]
+    except Declined as declined:
+        return subject.record(case.id, "free", "refused", message=str(declined))
+    except (PortFault, PortError, Violation) as error:
+        if not runner.port.alive:
+            runner.restart()
+        kind = "garbage" if isinstance(error, Violation) else "crash"
+        kind = error.kind if isinstance(error, PortFault) else kind
+        return subject.record(
+            case.id, "free", "refuted", kind=kind, message=str(error), witness=source(case.grammar)
+        )
+    seconds = time.perf_counter() - begun
+    wrong = next((outcome for outcome in outcomes if outcome.wrong), None)
+    if wrong is not None:
+        return _wrong(subject, case, wrong, seconds)
+    domain = {"walks": many, "ended": sum(outcome.ended for outcome in outcomes), "seed": str(seed)}
+    return subject.record(case.id, "free", "tested", method=METHOD, domain=domain, seconds=seconds)
+
+
+def _wrong(subject: Subject, case: Case, outcome: Outcome, seconds: float) -> Record:
+    text = outcome.text.decode("utf-8", "backslashreplace")
+    kind = "not_enforced" if outcome.keyword else "unsound"
+    return subject.record(
+        case.id,
+        "free",
+        "refuted",
+        kind=kind,
+        method=METHOD,
+        message=outcome.wrong,
+        seconds=seconds,
+        witness={**source(case.grammar), "text": text},
+        reproduce=text_case(subject, case.grammar, case.vocabulary, text, kind),
+        detail={"keyword": outcome.keyword},
+    )
 
 
 def fault_of(text: bytes, schema: Any) -> tuple[str, str]:

@@ -8,7 +8,7 @@ they must be invalid in neither reading, or not writable.
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,7 @@ class Refusal:
     instance: str | None = None
 
 
-def refusals(kinds: list[str]) -> Iterator[Refusal]:
+def refusals(kinds: Sequence[str]) -> Iterator[Refusal]:
     """All refusals that a port of these kinds is asked."""
     for entry in _document()["refusals"]:
         for kind in entry["kinds"]:

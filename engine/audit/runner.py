@@ -165,7 +165,7 @@ class _Run:
         except Violation as violation:
             self._note("garbage", str(violation))
         except PortError as error:
-            self._note("crash" if error.kind == "internal" else "unstable", self._said(error))
+            self._refused(error, None)
         finally:
             self._tidy()
         return self.found
@@ -198,8 +198,16 @@ class _Run:
             case ("open", slot, number) if slot not in self.sessions:
                 self.sessions[slot] = self._opened(self.scenario.grammars[number])
             case ("fork", slot, copy) if slot in self.sessions and copy not in self.sessions:
-                answer = self.port.request("fork", session=self.sessions[slot].handle)
+                answer = self._forked(slot)
                 self.sessions[copy] = self.sessions[slot].copy(integer_of(answer, "session"))
+
+    def _forked(self, slot: int) -> dict[str, Any]:
+        try:
+            return self.port.request("fork", session=self.sessions[slot].handle)
+        except PortError as error:
+            if error.kind in ("refused", "unsupported"):
+                raise Declined(f"fork: {error}") from error
+            raise
 
     def _opened(self, grammar: Grammar) -> _Session:
         handle = self.runner.grammars.get(grammar)
@@ -251,8 +259,7 @@ class _Run:
         if op == "advance":
             self._judge_advance(asked, answer)
         elif isinstance(answer, PortError):
-            kind = "crash" if answer.kind == "internal" else "unstable"
-            self._note(kind, f"{op}: {self._said(answer)}", asked)
+            self._refused(answer, asked)
             raise _Stop
         elif op == "mask":
             try:
@@ -319,6 +326,13 @@ class _Run:
         told = {"token": asked.request[1]["token"]} if asked and asked.request[0] == "advance" else {}
         self._note(fault.kind, fault.message, asked, **told)
         self.found[-1] = replace(self.found[-1], log=fault.stderr)
+
+    def _refused(self, error: PortError, asked: _Asked | None) -> None:
+        """An error where none was due: honest when the port does not do it, a fault when it did so before."""
+        if asked and asked.request[0] == "rollback" and error.kind in ("refused", "unsupported"):
+            raise Declined(f"rollback: {error}")
+        op = f"{asked.request[0]}: " if asked else ""
+        self._note("crash" if error.kind == "internal" else "unstable", op + self._said(error), asked)
 
     def _said(self, error: PortError) -> str:
         return f"the port answered {error.kind}: {error.message}"

@@ -1,0 +1,117 @@
+"""One check: its scenarios run to the end, and what is wrong comes out as findings.
+
+Differences of a kind already seen in the same check are passed over, since one cause wrongs many masks. The first of
+each kind is diagnosed and made small in a second child; from the fourth finding of a kind on, and for a grammar that
+has shown the kind before, only the kind is decided. A port that dies is started again by the runner; one that keeps
+dying ends the check.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.audit.compare import Difference
+from engine.audit.diagnose import FAULTS, Lab, diagnose, named_only
+from engine.audit.exact import Exact
+from engine.audit.findings import Subject, record_of
+from engine.audit.runner import Declined, Runner
+from engine.audit.scenario import Grammar, Scenario
+from engine.audit.shrink import Budget
+from engine.results import Key, Record
+
+SHRUNK_A_KIND = 3
+FAULTS_A_CHECK = 3
+HANGS_ASKED = 12
+METHODS = {
+    "masks": "every reachable state by a shortest token path, every token",
+    "advance": "forbidden and allowed tokens at a sample of states",
+    "end": "the mask after each EOS, and tokens after it",
+    "walks": "seeded walks that prefer rare tokens",
+    "sessions": "seeded programs over several sessions",
+    "grammars": "grammars that a cache may confuse, side by side",
+    "vocabularies": "the same grammars over another vocabulary in one process",
+}
+
+
+@dataclass(slots=True)
+class _Ran:
+    """What one check has seen so far."""
+
+    scenarios: int = 0
+    declined: int = 0
+    faults: int = 0
+    message: str = ""
+    kinds: set[str] = field(default_factory=set)
+
+
+class Checker:
+    """Runs checks on one child, and looks into findings on another."""
+
+    def __init__(self, runner: Runner, lab: Lab, subject: Subject, done: Collection[Key]) -> None:
+        """`done` are the keys of records that a run before this one has left."""
+        self.runner, self.lab, self.subject, self.done = runner, lab, subject, done
+        self.lab_seconds = 0.0
+        self._shrunk: Counter[str] = Counter()
+        self._causes: set[tuple[str, Grammar | None]] = set()
+
+    def is_done(self, case: str, check: str) -> bool:
+        """Whether a run before this one has the verdict."""
+        return ("audit", self.subject.name, case, check) in self.done
+
+    def check(
+        self, case: str, check: str, scenarios: Iterable[Scenario], truth: Exact | None = None
+    ) -> Iterator[Record]:
+        """A record of each kind of difference, or one that says how much was tested."""
+        if self.is_done(case, check):
+            return
+        tally = self.runner.tally
+        begun, masks, bits, ran = time.perf_counter(), tally.masks, tally.bits, _Ran()
+        for scenario in scenarios:
+            yield from self._scenario(case, check, scenario, ran)
+            if ran.faults >= FAULTS_A_CHECK:
+                break
+        if ran.kinds or not ran.scenarios:
+            return
+        domain: dict[str, Any] = {"scenarios": ran.scenarios}
+        domain |= {"masks": tally.masks - masks, "bits": tally.bits - bits}
+        if truth is not None:
+            domain |= {"states": truth.dfa.n_states, "vocabulary": truth.vocabulary.name}
+        yield self.subject.record(
+            case,
+            check,
+            "refused" if ran.declined == ran.scenarios else "tested",
+            method=METHODS[check],
+            domain=domain,
+            seconds=time.perf_counter() - begun,
+            message=ran.message,
+        )
+
+    def _scenario(self, case: str, check: str, scenario: Scenario, ran: _Ran) -> Iterator[Record]:
+        ran.scenarios += 1
+        try:
+            found = self.runner.run(scenario)
+        except Declined as declined:
+            ran.declined += 1
+            ran.message = str(declined)
+            return
+        ran.faults += any(difference.kind in FAULTS for difference in found)
+        for difference in found:
+            if difference.kind not in ran.kinds:
+                ran.kinds.add(difference.kind)
+                yield self._finding(case, check, difference, scenario)
+
+    def _finding(self, case: str, check: str, difference: Difference, scenario: Scenario) -> Record:
+        begun, kind = time.perf_counter(), difference.kind
+        cause = (kind, difference.grammar)
+        if self._shrunk[kind] >= SHRUNK_A_KIND or cause in self._causes:
+            finding = named_only(self.lab, difference, scenario)
+        else:
+            budget = Budget(runs=HANGS_ASKED) if kind == "hang" else Budget()
+            finding = diagnose(self.lab, difference, scenario, list(self.runner.history), budget)
+        self._shrunk[kind] += 1
+        self._causes.add(cause)
+        seconds = time.perf_counter() - begun
+        self.lab_seconds += seconds
+        return record_of(self.subject, case, check, finding, self.runner.policy, seconds)
