@@ -13,6 +13,9 @@ from reference.schema import json_object_regex, json_schema_to_regex, schema_fro
 
 Kind = Literal["schema", "json_object", "pattern"]
 
+MAX_FILE = 1 << 24
+"""Bytes of the largest schema file that is read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Language:
@@ -59,9 +62,12 @@ def pattern_language(name: str, pattern: str, dialect: str = "bytes", why: str =
 def from_schema_file(path: Path) -> Language:
     """The language of the JSON Schema in a file; the file's stem is its id."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        with path.open("rb") as file:
+            text = file.read(MAX_FILE + 1).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read as UTF-8 text ({error}); name a JSON Schema file") from error
+    if len(text) > MAX_FILE:
+        raise BadInput(f"{path}: larger than {MAX_FILE:,} bytes; name a JSON Schema file")
     return schema_language(path.stem, schema_from_text(text))
 
 

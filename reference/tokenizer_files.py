@@ -23,15 +23,15 @@ Tokens = list[bytes | None]
 def read_text_file(path: Path) -> bytes:
     """The bytes of a file that exists, is a file and is not enormous."""
     try:
-        if path.stat().st_size > MAX_FILE:
-            raise VocabularyError(
-                f"vocabulary {path}: larger than {MAX_FILE} bytes; give a tokenizer's own file"
-            )
-        return path.read_bytes()
+        with path.open("rb") as file:  # read to the limit and not by size: a device has none
+            data = file.read(MAX_FILE + 1)
     except OSError as error:
         raise VocabularyError(
             f"vocabulary {path}: {error.strerror}; give the path of a readable file"
         ) from None
+    if len(data) > MAX_FILE:
+        raise VocabularyError(f"vocabulary {path}: larger than {MAX_FILE} bytes; give a tokenizer's own file")
+    return data
 
 
 def read_json(path: Path) -> Any:
