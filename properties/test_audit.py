@@ -321,6 +321,41 @@ def test_a_port_that_is_no_port_is_one_finding(tmp_path: Path) -> None:
     assert [(record.case, record.kind) for record in found] == [("hello", "garbage")]
 
 
+def tokenizer_file(folder: Path) -> str:
+    """A byte-level tokenizer.json of printable ASCII with one special and one plain added token."""
+    letters = {chr(code): code - 33 for code in range(33, 127)}
+    added = [
+        {"id": 94, "content": "<|end|>", "special": True},
+        {"id": 95, "content": "<think>", "special": False},
+    ]
+    document = {"model": {"type": "BPE", "vocab": letters, "merges": []}, "added_tokens": added}
+    document["pre_tokenizer"] = document["decoder"] = {"type": "ByteLevel"}  # type: ignore[assignment]
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return str(path)
+
+
+def test_the_ports_own_loader_is_under_audit_when_it_has_one(tmp_path: Path) -> None:
+    """The pure port with a loader that takes added tokens for text."""
+    old = "        tokens = [None if text is None"
+    new = """        if "tokenizer" in request:
+            added = json.load(open(request["tokenizer"]))["added_tokens"]
+            for entry in added:
+                texts[entry["id"]] = base64.b64encode(entry["content"].encode()).decode()
+"""
+    features = ('FEATURES = ["fork", "rollback"', 'FEATURES = ["tokenizer", "fork", "rollback"')
+    command = changed_all(tmp_path, (old, new + old), features)
+    spec = "tokenizer:" + tokenizer_file(tmp_path)
+    asked = Settings(vocabularies=(spec,), languages=("city",), walks=1, length=20, programs=1)
+    found = list(records(command, tmp_path, asked))
+    assert {record.kind for record in found if record.verdict == "refuted"} == {
+        "special_leak",
+        "advance_disagrees",
+    }
+    plain = list(records(find("pure").command(), tmp_path, asked))
+    assert {record.verdict for record in plain if record.check == "compile"} == {"refused"}
+
+
 # Corpora.
 
 

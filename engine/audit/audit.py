@@ -21,7 +21,7 @@ from engine.audit.free import free_record
 from engine.audit.plan import Case, Settings
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Scenario
-from engine.audit.vocabularies import named, spelling_vocabulary
+from engine.audit.vocabularies import spelling_vocabulary
 from engine.audit.walks import walks
 from engine.host import Limits, Port, PortFault
 from engine.results import Key, Record
@@ -46,7 +46,7 @@ class Request:
 
 def audit(request: Request) -> Iterator[Record]:
     """The records of an audit, in order; closing the iterator ends the port. Bad input is told before it is started."""
-    named(request.settings.vocabularies)
+    request.settings.loaded()
     if request.corpus:
         read_corpus(Path(request.corpus))
     port, begun = Port(request.command, limits=request.limits), time.perf_counter()
@@ -81,7 +81,7 @@ class Auditor:
 
     def records(self) -> Iterator[Record]:
         """Every check of the plan."""
-        vocabularies = named(self.settings.vocabularies)
+        vocabularies = self.settings.loaded()
         cases = plan.cases(self.settings, self.port.hello.kinds)
         yield self._hello()
         yield from self._texts(vocabularies[0])
@@ -151,7 +151,7 @@ class Auditor:
             many = self.settings.programs
             made = programs.programs(grammars, vocabulary, policy, hello.features, seed, many)
             yield f"sessions@{vocabulary.name}", "sessions", made
-        if vocabulary is named(self.settings.vocabularies)[0]:
+        if vocabulary is self.settings.loaded()[0]:
             kinds = [kind for kind in hello.kinds if self._is_exact(kind)]
             families = programs.families(vocabulary, policy, kinds, seed)
             yield f"grammars@{vocabulary.name}", "grammars", families
@@ -186,7 +186,7 @@ class Auditor:
         if not self.settings.languages:
             yield from surfaces.automata(self.runner, self.subject)
         if self.request.corpus:
-            whole = spelling_vocabulary(named(self.settings.vocabularies))
+            whole = spelling_vocabulary(self.settings.loaded())
             folder = Path(self.request.corpus)
             yield from corpus_records(self.runner, self.subject, whole, folder, self.settings.seed)
 

@@ -33,11 +33,16 @@ class Settings:
 
     vocabularies: tuple[str, ...] = ("toy", "adversarial")
     languages: tuple[str, ...] = ()
+    eos: tuple[int, ...] = ()
     seed: int = 10
     states: int = 2000
     walks: int = 3
     length: int = 300
     programs: int = 6
+
+    def loaded(self) -> tuple[Vocabulary, ...]:
+        """The vocabularies, in order."""
+        return named(self.vocabularies, self.eos)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ def cases(settings: Settings, kinds: Sequence[str]) -> list[Case]:
                 raise BadInput(f"language {wanted!r} is not known; there are {', '.join(sorted(known))}")
         grammars = [pair for pair in grammars if pair[0].partition("/")[0] in settings.languages]
     found = []
-    for vocabulary in named(settings.vocabularies):
+    for vocabulary in settings.loaded():
         every = settings.languages or vocabulary.name not in _adversarial_names() - {"bytes"}
         chosen = [pair for pair in grammars if every or pair[0] in AWKWARD]
         found += [Case(f"{name}@{vocabulary.name}", grammar, vocabulary) for name, grammar in chosen]

@@ -15,6 +15,7 @@ from engine.audit.compare import Difference, count, is_forced_first, wrong_token
 from engine.audit.exact import Exact, Path, exact
 from engine.audit.policies import Policy, declared
 from engine.audit.scenario import Grammar, Scenario, Step
+from engine.audit.vocabularies import loader_file
 from engine.host import Port, PortFault, Request
 from engine.protocol import PortError, Violation, flag_of, integer_of, mask_of, token_texts
 from reference.dfa import DEAD
@@ -95,9 +96,13 @@ class Runner:
     def give(self, vocabulary: Vocabulary) -> None:
         """Send a vocabulary; grammars and sessions are gone. A large one goes by file."""
         self.grammars, self.vocabulary = {}, None
-        texts, eos = token_texts(vocabulary.tokens), sorted(vocabulary.eos)
+        fields: dict[str, Any] = {"eos": sorted(vocabulary.eos)}
+        if (path := loader_file(vocabulary)) is not None:
+            if "tokenizer" not in self.port.hello.features:
+                raise Declined(f"vocabulary {vocabulary.name}: the port has no loader of its own")
+            fields["tokenizer"] = path
         try:
-            answer = self._given(texts, eos)
+            answer = self._given(token_texts(vocabulary.tokens), fields)
         except PortError as error:
             if error.kind in HONEST:
                 raise Declined(f"vocabulary {vocabulary.name}: {error}") from error
@@ -106,13 +111,13 @@ class Runner:
             raise Violation(f"'size' is {answer['size']}; the vocabulary has {len(vocabulary)} ids")
         self.vocabulary = vocabulary
 
-    def _given(self, texts: list[str | None], eos: list[int]) -> dict[str, Any]:
+    def _given(self, texts: list[str | None], fields: dict[str, Any]) -> dict[str, Any]:
         if len(texts) <= INLINE_TOKENS:
-            return self.port.request("vocab", tokens=texts, eos=eos)
+            return self.port.request("vocab", tokens=texts, **fields)
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             file.write(json.dumps(texts))
             file.flush()
-            return self.port.request("vocab", file=file.name, eos=eos)
+            return self.port.request("vocab", file=file.name, **fields)
 
     def compile(self, grammar: Grammar) -> int:
         """The port's handle of a grammar, compiled now; Declined when it honestly refuses one it never took."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine.audit.vocabularies import named
+from engine.audit.vocabularies import loader_file, named
 from engine.errors import BadInput, Refused
 from reference.vocabulary import Vocabulary
 
@@ -175,16 +175,18 @@ def _step(entry: list[Any]) -> Step:
 
 
 def _vocabulary_to_json(vocabulary: Vocabulary) -> dict[str, Any]:
-    if vocabulary.name != "reproduction" and len(vocabulary) > INLINE and _is_named(vocabulary):
-        return {"name": vocabulary.name}
+    if _is_named(vocabulary):
+        return {"name": vocabulary.name, "eos": sorted(vocabulary.eos)}
     tokens = {str(token): _shown(piece) for token, piece in enumerate(vocabulary.tokens) if piece is not None}
     return {"size": len(vocabulary), "eos": sorted(vocabulary.eos), "tokens": tokens}
 
 
 def _is_named(vocabulary: Vocabulary) -> bool:
-    """Whether the vocabulary is the one that its name gives."""
+    """Whether the vocabulary is large, or a loader's, and the one that its name gives."""
+    if len(vocabulary) <= INLINE and loader_file(vocabulary) is None:
+        return False
     try:
-        return named([vocabulary.name])[0] == vocabulary
+        return named([vocabulary.name], sorted(vocabulary.eos))[0] == vocabulary
     except Refused:
         return False
 
@@ -199,7 +201,7 @@ def _shown(piece: bytes) -> str | dict[str, str]:
 
 def _vocabulary_from_json(entry: dict[str, Any]) -> Vocabulary:
     if "name" in entry:
-        return named([str(entry["name"])])[0]
+        return named([str(entry["name"])], entry["eos"])[0]
     tokens: list[bytes | None] = [None] * int(entry["size"])
     for token, piece in entry["tokens"].items():
         tokens[int(token)] = bytes.fromhex(piece["hex"]) if isinstance(piece, dict) else piece.encode()

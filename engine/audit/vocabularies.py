@@ -6,11 +6,13 @@ at the last one, and past 65,535, and no size is a multiple of 8.
 
 import itertools
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from engine.errors import BadInput
-from reference.vocabulary import Vocabulary, load_vocabulary
+from reference.vocabulary import NAMES, Vocabulary, load_vocabulary
 
+LOADER = "tokenizer:"
+"""Before the path of a tokenizer.json: the port's own loader reads it, and is under audit with the engine."""
 BYTES = tuple(bytes([byte]) for byte in range(256))
 CHARACTERS = tuple(map(chr, (0xE9, 0xFF, 0x7FF, 0x800, 0x6F22, 0xD7FF, 0xE000, 0xFFFD, 0x1F600, 0x10FFFF)))
 
@@ -75,18 +77,36 @@ def adversarial() -> tuple[Vocabulary, ...]:
     return tuple(make() for make in ADVERSARIAL)
 
 
-def named(specs: Sequence[str]) -> tuple[Vocabulary, ...]:
-    """The vocabularies of the names: `adversarial` is all of these, the name of one is that one, others are loaded."""
+def named(specs: Sequence[str], eos: Sequence[int] = ()) -> tuple[Vocabulary, ...]:
+    """The vocabularies of the names: `adversarial` is all of these, others are one of these, or loaded.
+
+    `eos` are the end ids of those that are read from a file, which may not say what ends an output.
+    """
     made = {vocabulary.name: vocabulary for vocabulary in adversarial()}
     found: list[Vocabulary] = []
     for spec in specs:
         if spec == "adversarial":
             found += made.values()
         else:
-            found.append(made[spec] if spec in made else load_vocabulary(spec))
+            found.append(made[spec] if spec in made else _loaded(spec, tuple(eos)))
     if not found:
         raise BadInput("no vocabulary is named; give --vocab toy, adversarial, qwen3 or a path")
     return tuple(dict.fromkeys(found))
+
+
+def loader_file(vocabulary: Vocabulary) -> str | None:
+    """The tokenizer.json that a port is to load by itself, for a vocabulary named `tokenizer:FILE`."""
+    return vocabulary.name.removeprefix(LOADER) if vocabulary.name.startswith(LOADER) else None
+
+
+@lru_cache(maxsize=8)
+def _loaded(spec: str, eos: tuple[int, ...]) -> Vocabulary:
+    """A vocabulary that is read; one for a port's own loader keeps a name that says where the file is."""
+    path = spec.removeprefix(LOADER)
+    if spec in NAMES:
+        return load_vocabulary(spec)
+    read = load_vocabulary(path, eos=eos or None)
+    return Vocabulary(read.tokens, read.eos, spec)
 
 
 def spelling_vocabulary(vocabularies: Sequence[Vocabulary]) -> Vocabulary:

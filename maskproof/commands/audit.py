@@ -37,7 +37,11 @@ def run(
         list[str], typer.Argument(help="A built-in port, or '-- COMMAND…' that speaks the protocol.")
     ],
     vocab: Annotated[
-        list[str] | None, typer.Option(help="toy, adversarial, qwen3, smollm2 or a path; again for more.")
+        list[str] | None,
+        typer.Option(help="toy, adversarial, qwen3, smollm2, a path, or tokenizer:FILE; again for more."),
+    ] = None,
+    eos: Annotated[
+        list[int] | None, typer.Option(help="End id of vocabularies from files; again for more.")
     ] = None,
     language: Annotated[list[str] | None, typer.Option(help="Only this language; again for more.")] = None,
     corpus: Annotated[Path | None, typer.Option(help="Folder of {schema, tests} files to try.")] = None,
@@ -64,7 +68,9 @@ def run(
     if accept and baseline is None:
         raise BadInput("--accept needs --baseline FILE, where the findings go")
     limits = Limits(answer_seconds, slow_seconds, memory << 20)
-    settings = Settings(tuple(vocab or Settings().vocabularies), tuple(language or ()), seed)
+    settings = Settings(
+        tuple(vocab or Settings().vocabularies), tuple(language or ()), tuple(eos or ()), seed
+    )
     asked = {
         "port": arguments,
         **asdict(settings),
