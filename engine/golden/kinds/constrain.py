@@ -17,7 +17,7 @@ from engine.golden.pitfalls import flags_of
 from engine.subject import Settings, Subject
 from engine.suite import Language, languages
 from fixtures import ROOT
-from oracles import derivatives, token_masks
+from oracles import derivatives, token_masks, vocabularies
 from oracles.errors import OracleError
 from reference.compile import regex_to_dfa
 from reference.constraint import Constraint
@@ -73,8 +73,10 @@ def vocabulary_case(vocabulary: Vocabulary) -> Case:
         "tokens": tokens,
         "text": shown,
         "eos": sorted(vocabulary.eos),
-        "digest": vocabulary.digest(),
-        "confirmed_by": ["hand"],
+        "digest": agreed(
+            "digest", vocabulary.digest(), vocabularies.digest(vocabulary.tokens, vocabulary.eos)
+        ),
+        "confirmed_by": ["reference", "oracles.vocabularies"],
     }
 
 

@@ -15,7 +15,7 @@ from engine.samples import shortest_paths
 from engine.subject import Settings, Subject
 from engine.suite import Language, languages
 from fixtures import ROOT
-from oracles import token_masks
+from oracles import token_masks, vocabularies
 from reference.vocabulary import Vocabulary, load_vocabulary
 
 
@@ -45,8 +45,10 @@ def _vocabulary(vocabulary: Vocabulary) -> Case:
         "flags": ["specials"],
         "size": len(vocabulary),
         "eos": sorted(vocabulary.eos),
-        "digest": vocabulary.digest(),
-        "confirmed_by": ["hand"],
+        "digest": agreed(
+            "digest", vocabulary.digest(), vocabularies.digest(vocabulary.tokens, vocabulary.eos)
+        ),
+        "confirmed_by": ["reference", "oracles.vocabularies"],
     }
 
 
