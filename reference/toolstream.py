@@ -193,14 +193,10 @@ class ToolParser:
         return True
 
     def _emit_content(self, count: int) -> None:
-        if not count:
-            return
-        text, self._held, self._place = self._held[:count], self._held[count:], "text"
-        last = self._events[-1] if self._events else None
-        if isinstance(last, Content):
-            self._events[-1] = Content(last.text + text)
-        else:
-            self._events.append(Content(text))
+        """Two contents never meet in one push: a second one is read only after a call, whose event is between."""
+        if count:
+            self._events.append(Content(self._held[:count]))
+            self._held, self._place = self._held[count:], "text"
 
     def _emit_arguments(self, count: int) -> None:
         if count:
