@@ -7,9 +7,11 @@ they must be invalid in neither reading, or not writable.
 """
 
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -23,6 +25,9 @@ from engine.host import PortFault
 from engine.protocol import PortError, Violation
 from engine.results import Record
 from reference.vocabulary import Vocabulary
+
+_SEPARATORS = re.compile(r'"(?:[^"\\]|\\.)*"|[,:]')
+"""A string, to be passed over, or a separator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +142,13 @@ class _Told:
 
 
 def spellings(instance: str, separators: tuple[bytes, bytes]) -> list[str]:
-    """The instance with other blanks after its separators; a text that JSON readers would change stays alone."""
-    try:
-        value = json.loads(instance)
-    except ValueError:
-        return []
-    if json.dumps(value, separators=(",", ":"), ensure_ascii=False) != instance:
-        return []
+    """The compact text with other blanks after its separators; keys, escapes and numbers stay as they are spelled."""
     styles = [(separators[0].decode(), separators[1].decode()), (", ", ": ")]
-    return [json.dumps(value, separators=style, ensure_ascii=False) for style in styles]
+    return [_SEPARATORS.sub(partial(_separated, style), instance) for style in styles]
+
+
+def _separated(style: tuple[str, str], found: re.Match[str]) -> str:
+    return {",": style[0], ":": style[1]}.get(found[0], found[0])
 
 
 def _is_valid_both_ways(refusal: Refusal) -> bool:
