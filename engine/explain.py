@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from engine.errors import BadInput
 from engine.suite import Language
 from reference.compile import regex_to_dfa
@@ -17,6 +19,8 @@ from reference.masks import TokenIndex
 from reference.vocabulary import load_vocabulary
 
 EXAMPLES = 24
+FORCED_SHOWN = 120
+"""Bytes of forced text that an automaton's states are told with; what is longer is cut there and ends in `…`."""
 _NAMED = {0x09: r"\t", 0x0A: r"\n", 0x0D: r"\r", 0x20: "␣", 0x5C: r"\\"}
 _IN_BRACKETS = {0x2D: r"\-", 0x5B: r"\[", 0x5D: r"\]", 0x5E: r"\^"}
 _ESCAPES = {"n": 0x0A, "r": 0x0D, "t": 0x09, "\\": 0x5C}
@@ -133,13 +137,24 @@ def automaton_detail(dfa: Dfa, index: TokenIndex | None = None) -> dict[str, Any
         "live": int((dfa.trans != DEAD).sum()),
         "accepting": [state for state in states if dfa.accept[state]],
         "edges": [[edge.source, edge.target, edge.label] for edge in edges(dfa)],
-        "forced": {str(state): text for state in states if (text := readable(forced_bytes(dfa, state)))},
+        "forced": {str(state): text for state, text in enumerate(forced_texts(dfa)) if text},
     }
     if index is not None:
         detail["density"] = [int(index.mask(state).sum()) for state in states]
         detail["tokens"] = len(index.vocabulary)
         detail["vocabulary"] = index.vocabulary.name
     return detail
+
+
+def forced_texts(dfa: Dfa, most: int = FORCED_SHOWN) -> list[str]:
+    """Per state its forced bytes as readable text, cut after `most` bytes and then ending in `…`.
+
+    All states of one long literal together force quadratically many bytes; cut, they are told in linear time.
+    """
+    live = dfa.trans != DEAD
+    only = np.where(~dfa.accept & (live.sum(axis=1) == 1), live.argmax(axis=1), DEAD).tolist()
+    onward = dfa.trans[np.arange(dfa.n_states), only].tolist()
+    return [_forced_text(only, onward, state, most) for state in range(dfa.n_states)]
 
 
 def place(dfa: Dfa, after: bytes, index: TokenIndex | None = None) -> Place:
@@ -186,6 +201,15 @@ def page_data(explained: Explained) -> dict[str, Any]:
 def as_plain(told: Place) -> dict[str, Any]:
     """The place as plain JSON data."""
     return asdict(told)
+
+
+def _forced_text(only: Sequence[int], onward: Sequence[int], state: int, most: int) -> str:
+    """The text from one state, by the only byte that each state can go on with (DEAD: none, or not only one)."""
+    forced = bytearray()
+    while only[state] != DEAD and len(forced) < most:
+        forced.append(only[state])
+        state = onward[state]
+    return readable(bytes(forced)) + ("…" if only[state] != DEAD else "")
 
 
 def _bare(byte: int) -> str:

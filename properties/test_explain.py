@@ -17,6 +17,7 @@ from maskproof.commands import explain as explain_command
 from reference.compile import regex_to_dfa
 from reference.dfa import DEAD, Dfa
 from reference.errors import PatternError
+from reference.lookahead import forced_bytes
 from reference.masks import TokenIndex
 from reference.vocabulary import load_vocabulary
 
@@ -129,6 +130,25 @@ def test_an_unknown_escape_is_refused_with_its_position(text: str, position: int
 @given(st.binary(max_size=12))
 def test_readable_text_shows_no_control_character(data: bytes) -> None:
     assert explain.readable(data).isprintable()
+
+
+@pytest.mark.parametrize(
+    "pattern", [WORDS, "é|è", "(ab)*cd", "a{300}", "a{119}b", "a{120}b", "a{121}é?", "(abc){60}(d|e)"]
+)
+def test_forced_texts_are_the_forced_bytes_of_each_state_cut_at_their_limit(pattern: str) -> None:
+    dfa = regex_to_dfa(pattern)
+    for state, text in enumerate(explain.forced_texts(dfa)):
+        forced = forced_bytes(dfa, state)
+        assert text == explain.readable(forced[:120]) + ("…" if len(forced) > 120 else "")
+
+
+def test_what_an_automaton_is_told_with_grows_with_its_states_and_not_with_their_square() -> None:
+    """Every state of a literal forces all that is left of it: told whole, 4,000 bytes would be 8 million."""
+    detail = explain.automaton_detail(regex_to_dfa("a" * 4000))
+    assert detail["states"] == 4001
+    assert sum(map(len, detail["forced"].values())) < 4001 * 125
+    assert detail["forced"]["0"] == "a" * 120 + "…"
+    assert detail["forced"]["3999"] == "a"
 
 
 def test_the_page_s_table_is_the_automaton() -> None:
