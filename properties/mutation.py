@@ -12,10 +12,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -25,6 +28,9 @@ ROOT = Path(__file__).parent.parent
 COPIES = ROOT / "build" / "mutation"
 FOLDERS = ("engine", "fixtures", "oracles", "properties", "reference")
 EXAMPLES = int(os.environ.get("MUTATION_EXAMPLES", "15"))
+TEST_SECONDS = 10
+"""Processor time after which a test fails: a mutant that loops for ever is found at once, not when all time is up."""
+
 SETTINGS = "_hypothesis_internal_use_settings"
 """Where hypothesis keeps the settings of a test; they are replaced there."""
 
@@ -49,7 +55,10 @@ GROUPS: dict[str, tuple[str, str]] = {
     "certificates": ("oracles: certificates check_certificate", "certificates"),
     "graphs": ("oracles: graphs", "graphs"),
 }
-"""Modules, and the files properties/test_NAME.py that judge them, in the order in which they are run."""
+"""Modules, and the files properties/test_NAME.py that judge them, in the order in which they are run.
+
+Each group has a file of its own beside them, test_survivors_GROUP.py, for what only this tool found.
+"""
 
 MUTMUT = """[mutmut]
 source_paths=\n    reference\n    oracles
@@ -92,7 +101,7 @@ def prepare(name: str, copy: Path) -> None:
         text = module.read_text()
         module.write_text(re.sub(r"^@lru_cache\(maxsize=\d+\)\n", "", text, flags=re.MULTILINE))
     shutil.copy(ROOT / "pyproject.toml", copy)
-    files = [f"properties/test_{test}.py" for test in (*GROUPS[name][1].split(), "mutation_survivors")]
+    files = [f"properties/test_{test}.py" for test in (*GROUPS[name][1].split(), f"survivors_{name}")]
     tests = "\n    ".join(file for file in files if (ROOT / file).exists())
     chosen = "\n    ".join(f"{folder}/{module}.py" for module in modules.split())
     (copy / "setup.cfg").write_text(MUTMUT.format(modules=chosen, tests=tests))
@@ -137,6 +146,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         test = getattr(item, "obj", None)
         if hasattr(test, SETTINGS):
             setattr(test, SETTINGS, few(getattr(test, SETTINGS)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that takes too long, and again should hypothesis repeat it."""
+    signal.signal(signal.SIGVTALRM, _too_long)
+    signal.setitimer(signal.ITIMER_VIRTUAL, TEST_SECONDS, TEST_SECONDS)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _too_long(number: int, frame: FrameType | None) -> None:
+    pytest.fail(f"over {TEST_SECONDS} s of processor time")
 
 
 def few(own: settings) -> settings:
