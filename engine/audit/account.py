@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from engine.audit.diagnose import FAULTS
 from engine.audit.exact import compiled
 from engine.audit.findings import Subject
 from engine.audit.policies import Policy, members
@@ -44,7 +43,7 @@ def goodbye_record(port: Port, subject: Subject) -> Record:
         if port.alive:
             port.bye()
     except (PortFault, PortError) as error:
-        kind = error.kind if error.kind in FAULTS else "crash"
+        kind = error.kind if isinstance(error, PortFault) else "garbage"
         return subject.record("bye", "bye", "refuted", kind=kind, message=str(error))
     return subject.record("bye", "bye", "tested")
 

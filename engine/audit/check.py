@@ -75,6 +75,7 @@ class Checker:
         if ran.kinds or not ran.scenarios:
             return
         domain: dict[str, Any] = {"scenarios": ran.scenarios}
+        domain |= {"declined": ran.declined} if ran.declined else {}
         domain |= {"masks": tally.masks - masks, "bits": tally.bits - bits}
         if truth is not None:
             domain |= {"states": truth.dfa.n_states, "vocabulary": truth.vocabulary.name}

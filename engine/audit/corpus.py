@@ -22,6 +22,7 @@ from engine.audit.exact import compiled
 from engine.audit.findings import Subject, source, text_case
 from engine.audit.free import free_record
 from engine.audit.plan import Case
+from engine.audit.problems import problem_of
 from engine.audit.reductions import smaller_schemas
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar
@@ -35,6 +36,11 @@ from reference.vocabulary import Vocabulary
 
 SHRUNK_A_KEYWORD = 2
 FREE_WALKS = 4
+VERBS = {
+    "incomplete": "cannot be written, and is valid",
+    "not_enforced": "can be written, and breaks {!r}",
+    "stuck": "is refused in the middle, though its schema was taken",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +111,9 @@ class Judge:
         except Declined as declined:
             yield self.subject.record(case, "compile", "refused", message=str(declined))
         except (PortFault, PortError, Violation) as error:
-            kind = error.kind if isinstance(error, PortFault) else "crash"
-            kind = "garbage" if isinstance(error, Violation) else kind
+            kind, message = problem_of(self.runner, error)
             shown = source(Grammar("json_schema", json.dumps(entry.schema, ensure_ascii=False)))
-            yield self.subject.record(case, "corpus", "refuted", kind=kind, message=str(error), witness=shown)
-            if not self.runner.port.alive:
-                self.runner.restart()
+            yield self.subject.record(case, "corpus", "refuted", kind=kind, message=message, witness=shown)
 
     def _case(self, case: str, entry: Entry) -> Case:
         return Case(case, Grammar("json_schema", _text(entry.schema)), self.vocabulary)
@@ -134,13 +137,13 @@ class Judge:
                 counts["narrowed" if wanted is None else "unspellable"] += 1
                 continue
             counts["valid" if instance.valid else "invalid"] += 1
-            if written.whole == instance.valid:
+            kind = wrong_kind(instance, written)
+            if not kind:
                 continue
-            kind = "incomplete" if instance.valid else "not_enforced"
             counts["wrong"] += 1
             if (kind, keyword or "") not in told:
                 told.add((kind, keyword or ""))
-                yield self._finding(case, entry.schema, instance, keyword or "")
+                yield self._finding(case, entry.schema, instance, keyword or "", kind)
         if not counts["wrong"]:
             yield self.subject.record(
                 case,
@@ -176,16 +179,14 @@ class Judge:
                     break
         return max(tries, key=lambda one: (one.whole, one.done)) if tries else None
 
-    def _finding(self, case: str, schema: Any, instance: Instance, keyword: str) -> Record:
-        begun, kind = time.perf_counter(), "incomplete" if instance.valid else "not_enforced"
+    def _finding(self, case: str, schema: Any, instance: Instance, keyword: str, kind: str) -> Record:
+        begun = time.perf_counter()
         small, value = schema, instance.value
         if self.shrunk[kind + keyword] < SHRUNK_A_KEYWORD:
             self.shrunk[kind + keyword] += 1
-            small, value = self._small(schema, instance, keyword)
+            small, value = self._small(schema, instance, keyword, kind)
         text = spellings(small, value, self.runner.policy.separators)[0]
-        verb = (
-            "cannot be written, and is valid" if instance.valid else f"can be written, and breaks {keyword!r}"
-        )
+        verb = VERBS[kind].format(keyword)
         return self.subject.record(
             case,
             "instances",
@@ -202,19 +203,19 @@ class Judge:
             detail={"keyword": keyword, "shrunk": {"from": len(_text(schema)), "to": len(_text(small))}},
         )
 
-    def _small(self, schema: Any, instance: Instance, keyword: str) -> tuple[Any, Any]:
+    def _small(self, schema: Any, instance: Instance, keyword: str, kind: str) -> tuple[Any, Any]:
         """Schema and instance with parts taken away, as long as the instance goes wrong in the same way."""
         budget = Budget(runs=200, seconds=10.0)
         small = (schema, instance.value)
         while True:
             for smaller in _smaller_pairs(*small):
-                if self._is_wrong(smaller[0], replace(instance, value=smaller[1]), keyword, budget):
+                if self._is_wrong(smaller[0], replace(instance, value=smaller[1]), keyword, kind, budget):
                     small = smaller
                     break
             else:
                 return small
 
-    def _is_wrong(self, schema: Any, instance: Instance, keyword: str, budget: Budget) -> bool:
+    def _is_wrong(self, schema: Any, instance: Instance, keyword: str, kind: str, budget: Budget) -> bool:
         try:
             broken = broken_keyword(schema, instance.value)
         except (SchemaError, TypeError, ValueError, RecursionError):
@@ -226,7 +227,7 @@ class Judge:
             written = self._written(handle, schema, instance.value)
             if written is None or self._wanted(schema, instance) is None:
                 return False
-            return written.whole != instance.valid
+            return wrong_kind(instance, written) == kind
         except (Declined, PortError, Violation):
             return False
         except PortFault:
@@ -236,6 +237,15 @@ class Judge:
     def _reproduce(self, schema: Any, text: str, kind: str, *, valid: bool) -> str:
         grammar = Grammar("json_schema", _text(schema))
         return text_case(self.subject, grammar, self.vocabulary, text, kind, valid=valid)
+
+
+def wrong_kind(instance: Instance, written: Written) -> str:
+    """What is wrong with how far an instance went; nothing when it is writable exactly if it is valid."""
+    if written.stuck:
+        return "stuck"
+    if written.whole == instance.valid:
+        return ""
+    return "incomplete" if instance.valid else "not_enforced"
 
 
 def broken_keyword(schema: Any, value: Any) -> str | None:

@@ -17,9 +17,11 @@ from jsonschema.exceptions import ValidationError
 from engine.audit.exact import ids
 from engine.audit.findings import Subject, source, text_case
 from engine.audit.plan import Case
+from engine.audit.problems import problem_of
 from engine.audit.runner import Declined, Runner
+from engine.audit.writing import Stuck, ask_mask, open_session
 from engine.host import PortFault
-from engine.protocol import PortError, Violation, integer_of, mask_of
+from engine.protocol import PortError, Violation
 from engine.results import Record
 from reference.vocabulary import Vocabulary
 
@@ -30,13 +32,14 @@ CLOSERS = frozenset(b'"}]')
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A text that the engine let be written: whether it ended, and what is wrong with it when it did."""
+    """A text that the engine let be written: whether it ended, and what is wrong with it, of which kind."""
 
     tokens: tuple[int, ...]
     text: bytes
     ended: bool
     wrong: str = ""
     keyword: str = ""
+    kind: str = ""
 
 
 class FreeWalker:
@@ -49,30 +52,40 @@ class FreeWalker:
 
     def walk(self, grammar: int, schema: Any, length: int = 120) -> Outcome:
         """One walk of at most `length` tokens."""
-        session = integer_of(self.runner.port.request("open", grammar=grammar), "session")
+        session = open_session(self.runner, grammar)
         tokens: list[int] = []
-        ended = False
-        while len(tokens) < length and not ended:
-            token = self._next(session, hurry=len(tokens) > length // 3)
+        try:
+            told = self._drawn(session, tokens, length)
+        except Stuck as stuck:
+            told = ("stuck", str(stuck))
+        self.runner.port.request("close", session=session)
+        ended = bool(tokens) and tokens[-1] in self.vocabulary.eos
+        pieces = (self.vocabulary.tokens[token] or b"" for token in tokens[: len(tokens) - ended])
+        text = b"".join(pieces)
+        if not ended:
+            return Outcome(tuple(tokens), text, ended, told[1], kind=told[0])
+        wrong, keyword = fault_of(text, schema)
+        kind = ("not_enforced" if keyword else "unsound") if wrong else ""
+        return Outcome(tuple(tokens), text, ended, wrong, keyword, kind)
+
+    def _drawn(self, session: int, tokens: list[int], length: int) -> tuple[str, str]:
+        """Take tokens until the text ends, nothing is allowed, or they are many; what went wrong on the way."""
+        while len(tokens) < length and not (tokens and tokens[-1] in self.vocabulary.eos):
+            token = self._next(session, tokens, hurry=len(tokens) > length // 3)
             if token is None:
                 break
             try:
                 self.runner.port.request("advance", session=session, token=token)
-            except PortError:
-                break
-            ended = token in self.vocabulary.eos
+            except PortError as error:
+                if error.kind not in ("illegal", "refused"):
+                    raise
+                return "advance_disagrees", f"token {token} is in the mask, and refused: {error.message}"
             tokens.append(token)
-        self.runner.port.request("close", session=session)
-        text = b"".join(
-            self.vocabulary.tokens[token] or b"" for token in tokens if token not in self.vocabulary.eos
-        )
-        wrong, keyword = fault_of(text, schema) if ended else ("", "")
-        return Outcome(tuple(tokens), text, ended, wrong, keyword)
+        return "", ""
 
-    def _next(self, session: int, *, hurry: bool) -> int | None:
-        answer = self.runner.port.request("mask", session=session)
-        self.runner.tally.masks += 1
-        allowed = ids(mask_of(answer, len(self.vocabulary)), len(self.vocabulary))
+    def _next(self, session: int, tokens: list[int], *, hurry: bool) -> int | None:
+        mask, _ = ask_mask(self.runner, self.vocabulary, session, tokens)
+        allowed = ids(mask, len(self.vocabulary))
         ends = [token for token in allowed.tolist() if token in self.vocabulary.eos]
         if ends and (hurry or self.chance.random() < 0.5):
             return int(self.chance.choice(ends))
@@ -95,13 +108,9 @@ def free_record(runner: Runner, subject: Subject, case: Case, seed: int, many: i
     except Declined as declined:
         return subject.record(case.id, "free", "refused", message=str(declined))
     except (PortFault, PortError, Violation) as error:
-        if not runner.port.alive:
-            runner.restart()
-        kind = "garbage" if isinstance(error, Violation) else "crash"
-        kind = error.kind if isinstance(error, PortFault) else kind
-        return subject.record(
-            case.id, "free", "refuted", kind=kind, message=str(error), witness=source(case.grammar)
-        )
+        kind, message = problem_of(runner, error)
+        shown = source(case.grammar)
+        return subject.record(case.id, "free", "refuted", kind=kind, message=message, witness=shown)
     seconds = time.perf_counter() - begun
     wrong = next((outcome for outcome in outcomes if outcome.wrong), None)
     if wrong is not None:
@@ -112,7 +121,7 @@ def free_record(runner: Runner, subject: Subject, case: Case, seed: int, many: i
 
 def _wrong(subject: Subject, case: Case, outcome: Outcome, seconds: float) -> Record:
     text = outcome.text.decode("utf-8", "backslashreplace")
-    kind = "not_enforced" if outcome.keyword else "unsound"
+    kind = outcome.kind
     return subject.record(
         case.id,
         "free",

@@ -2,8 +2,9 @@
 
 A malformed pattern or schema that is compiled all the same is `not_refused`. A keyword outside the subset may be
 served by an engine that does more than the subset; then the invalid instance beside it must not be writable, else the
-keyword was accepted and not enforced (`not_enforced`). Texts that JSON readers read in two ways are tried as well:
-they must be invalid in neither reading, or not writable.
+keyword was accepted and not enforced (`not_enforced`). A port that takes the schema and refuses it once the output is
+under way is `stuck` there. Texts that JSON readers read in two ways are tried as well: they must be invalid in
+neither reading, or not writable.
 """
 
 import json
@@ -18,6 +19,7 @@ from jsonschema import Draft202012Validator
 
 from engine.audit.findings import Subject, source, text_case
 from engine.audit.plan import DATA
+from engine.audit.problems import Problem, problem_of
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar, Scenario, digest, write
 from engine.audit.writing import Written, tokenizer, write_text
@@ -64,13 +66,8 @@ def judge_refusal(runner: Runner, subject: Subject, vocabulary: Vocabulary, refu
         grammar = runner.compile(refusal.grammar)
     except Declined as declined:
         return told.record("tested", seconds=time.perf_counter() - begun, message=str(declined))
-    except PortError as error:
-        return told.record("refuted", kind="crash", message=str(error))
-    except Violation as violation:
-        return told.record("refuted", kind="garbage", message=str(violation))
-    except PortFault as fault:
-        runner.restart()
-        return told.record("refuted", kind=fault.kind, message=fault.message)
+    except (PortError, Violation, PortFault) as problem:
+        return told.broken(runner, problem)
     if refusal.id.partition("/")[0] in runner.policy.accepts:
         return told.record("tested", message="taken, as the port's policies say")
     if refusal.instance is None:
@@ -110,19 +107,23 @@ class _Told:
         """The verdict on a schema that was taken: can the invalid instance be written?"""
         try:
             found = self._attempt(runner, grammar, instance)
-        except PortFault as fault:
-            runner.restart()
-            return self.record("refuted", kind=fault.kind, message=fault.message)
-        except PortError as error:
-            return self.record("refuted", kind="crash", message=str(error))
-        except Violation as violation:
-            return self.record("refuted", kind="garbage", message=str(violation))
+        except Declined as declined:
+            return self.record("tested", seconds=time.perf_counter() - begun, message=str(declined))
+        except (PortError, Violation, PortFault) as problem:
+            return self.broken(runner, problem)
         seconds = time.perf_counter() - begun
+        if found.stuck:
+            return self.record("refuted", kind="stuck", message=found.message, seconds=seconds)
         if not found.whole:
             return self.record("tested", seconds=seconds, message=f"taken and enforced: {found.message}")
         message = f"{instance} can be written: {self.refusal.why}"
         shown = {**source(self.refusal.grammar), "text": instance}
         return self.record("refuted", kind="not_enforced", message=message, witness=shown, seconds=seconds)
+
+    def broken(self, runner: Runner, problem: Problem) -> Record:
+        """The record of a port that did not answer as it must."""
+        kind, message = problem_of(runner, problem)
+        return self.record("refuted", kind=kind, message=message)
 
     def _attempt(self, runner: Runner, grammar: int, instance: str) -> Written:
         """The spelling of the instance that goes farthest: compact, with the port's separators, as Python writes it."""
@@ -133,7 +134,7 @@ class _Told:
 
     def _reproduce(self, kind: str, message: str) -> str:
         grammar, text = self.refusal.grammar, self.refusal.instance
-        if kind == "not_enforced" and text is not None:
+        if kind in ("not_enforced", "stuck") and text is not None:
             return text_case(self.subject, grammar, self.vocabulary, text, kind)
         scenario = Scenario((self.vocabulary,), (grammar,), (("compile", 0),))
         path = self.subject.findings / f"{kind}-{digest(scenario)}.json"

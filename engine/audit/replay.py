@@ -75,9 +75,9 @@ def _written(runner: Runner, who: Subject, case: str, scenario: Scenario, about:
         handle = runner.compile(scenario.grammars[0])
     except Declined as declined:
         return who.record(case, "replay", "refused", message=str(declined))
-    found = write_text(runner, handle, tokenizer(scenario.vocabularies[0])(text.encode()))
-    if found.whole == valid:
-        return who.record(case, "replay", "tested", message="the fault does not show")
     kind = str(about.get("kind", "incomplete" if valid else "not_enforced"))
+    found = write_text(runner, handle, tokenizer(scenario.vocabularies[0])(text.encode()))
+    if not found.stuck if kind == "stuck" else found.whole == valid:
+        return who.record(case, "replay", "tested", message="the fault does not show")
     message = f"{text} can be written" if found.whole else f"{text} cannot be written: {found.message}"
     return who.record(case, "replay", "refuted", kind=kind, message=message)

@@ -3,6 +3,9 @@
 The model of a session is the list of exact states it went through; the engine is assumed to agree until it does not,
 so requests that need no earlier answer go out together. A judged difference says what the engine answered *here*;
 whether the same question gets the same answer elsewhere, and so its final kind, is for engine/audit/diagnose.py.
+
+An engine may say `refused` as long as no token was taken; that is honest. Once tokens were taken the output cannot go
+on, whatever the engine calls it: `stuck`, or `eos_missing` where the output is whole and is not let end.
 """
 
 import contextlib
@@ -12,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.audit.compare import Difference, count, is_forced_first, wrong_tokens
-from engine.audit.exact import Exact, Path, exact
+from engine.audit.exact import DONE, Exact, Path, exact
 from engine.audit.policies import Policy, declared
+from engine.audit.problems import error_kind
 from engine.audit.scenario import Grammar, Scenario, Step
 from engine.audit.vocabularies import loader_file
 from engine.host import Port, PortFault, Request
@@ -76,6 +80,8 @@ class Runner:
         self.port, self.tally = port, tally or Tally()
         self.policy: Policy = declared(port.hello.policies)
         self.taken: set[tuple[Grammar, str]] = set()
+        self.begun: set[tuple[Grammar, str]] = set()
+        self.refused: set[tuple[Grammar, str]] = set()
         self.history: list[Scenario] = []
         self.vocabulary: Vocabulary | None = None
         self.grammars: dict[Grammar, int] = {}
@@ -136,9 +142,22 @@ class Runner:
         assert self.vocabulary is not None
         return exact(grammar, self.vocabulary, self.policy)
 
-    def has_taken(self, grammar: Grammar, vocabulary: Vocabulary) -> bool:
-        """Whether the port has compiled the grammar over the vocabulary before."""
-        return (grammar, f"{len(vocabulary)} {vocabulary.name}") in self.taken
+    def begin(self, grammar: Grammar) -> None:
+        """Remember that the port has answered a mask of the grammar: from now on it may not refuse it."""
+        self.begun.add((grammar, self._digest()))
+
+    def has_begun(self, grammar: Grammar) -> bool:
+        """Whether the port has answered a mask of the grammar over the vocabulary of now."""
+        return (grammar, self._digest()) in self.begun
+
+    def refuse(self, grammar: Grammar) -> None:
+        """Remember that the port refused the grammar before any token, unless it has served it."""
+        if not self.has_begun(grammar):
+            self.refused.add((grammar, self._digest()))
+
+    def is_refused(self, grammar: Grammar) -> bool:
+        """Whether the port refused the grammar before any token."""
+        return (grammar, self._digest()) in self.refused
 
     def _digest(self) -> str:
         assert self.vocabulary is not None
@@ -165,6 +184,9 @@ class _Run:
             self._all()
         except _Stop:
             pass
+        except Declined:
+            if not self.found:
+                raise
         except PortFault as fault:
             self._fault(fault)
         except Violation as violation:
@@ -218,7 +240,12 @@ class _Run:
         handle = self.runner.grammars.get(grammar)
         if handle is None:
             handle = self.runner.compile(grammar)
-        answer = self.port.request("open", grammar=handle)
+        try:
+            answer = self.port.request("open", grammar=handle)
+        except PortError as error:
+            if error.kind == "refused" and not self.runner.has_begun(grammar):
+                raise Declined(f"open: {error}") from error
+            raise
         return _Session(self.runner.exact(grammar), integer_of(answer, "session"), [0])
 
     def _queue(self, step: Step) -> None:
@@ -261,6 +288,8 @@ class _Run:
 
     def _judge(self, asked: _Asked, answer: dict[str, Any] | PortError) -> None:
         op = asked.request[0]
+        if isinstance(answer, PortError) and answer.kind == "refused" and self._is_untouched(asked):
+            raise Declined(f"{op}: {answer}")
         if op == "advance":
             self._judge_advance(asked, answer)
         elif isinstance(answer, PortError):
@@ -272,10 +301,20 @@ class _Run:
             except Violation as violation:
                 self._note("garbage", f"mask: {violation}", asked)
 
+    def _is_untouched(self, asked: _Asked) -> bool:
+        """Whether a refusal is none too late: no token was taken, or the output has ended."""
+        grammar = asked.session.truth.grammar
+        if asked.state == DONE:
+            return True
+        if not asked.path:
+            self.runner.refuse(grammar)
+        return self.runner.is_refused(grammar)
+
     def _judge_mask(self, asked: _Asked, answer: dict[str, Any]) -> None:
         truth, tally = asked.session.truth, self.runner.tally
         size = len(truth.vocabulary)
         actual, complete = mask_of(answer, size), flag_of(answer, "complete")
+        self.runner.begin(truth.grammar)
         tally.masks += 1
         tally.bits += size
         wrong = wrong_tokens(truth, asked.state, actual)
@@ -303,7 +342,7 @@ class _Run:
             if answer.kind == "internal":
                 self._note("crash", f"advance by {token}: {self._said(answer)}", asked, token=token)
                 raise _Stop
-            if answer.kind in ("refused", "unsupported"):
+            if answer.kind == "unsupported":
                 raise Declined(f"advance by {token}: {answer}")
             if not allowed:
                 return
@@ -336,8 +375,10 @@ class _Run:
         """An error where none was due: honest when the port does not do it, a fault when it did so before."""
         if asked and asked.request[0] == "rollback" and error.kind in ("refused", "unsupported"):
             raise Declined(f"rollback: {error}")
-        op = f"{asked.request[0]}: " if asked else ""
-        self._note("crash" if error.kind == "internal" else "unstable", op + self._said(error), asked)
+        op, kind = f"{asked.request[0]}: " if asked else "", error_kind(error)
+        if asked and asked.request[0] == "mask" and asked.path and error.kind == "refused":
+            kind = "eos_missing" if asked.session.truth.is_complete(asked.state) else "stuck"
+        self._note(kind, op + self._said(error), asked)
 
     def _said(self, error: PortError) -> str:
         return f"the port answered {error.kind}: {error.message}"

@@ -11,8 +11,10 @@ import numpy as np
 from engine.audit.findings import Subject, source
 from engine.audit.plan import Case, all_grammars
 from engine.audit.policies import compiled_plain, json_pattern
+from engine.audit.problems import problem_of
 from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar
+from engine.audit.writing import Stuck
 from engine.host import PortFault
 from engine.protocol import PortError, Violation, integer_of, logits_text, text_of
 from engine.results import Record
@@ -37,12 +39,9 @@ def judge(subject: Subject, case: str, check: str, ask: Ask, runner: Runner, **w
     except PortError as error:
         if error.kind in HONEST:
             return subject.record(case, check, "refused", message=str(error))
-        kind, message = "crash", str(error)
-    except Violation as violation:
-        kind, message = "garbage", str(violation)
-    except PortFault as fault:
-        kind, message = fault.kind, fault.message
-        runner.restart()
+        kind, message = problem_of(runner, error)
+    except (Violation, PortFault) as problem:
+        kind, message = problem_of(runner, problem)
     seconds = time.perf_counter() - begun
     if not kind:
         return subject.record(case, check, "tested", seconds=seconds, method="beside the reference's answer")
@@ -189,7 +188,10 @@ def _samples(runner: Runner, case: Case, seed: int) -> Ask:
         handle = runner.compile(case.grammar)
         index = TokenIndex(compiled_plain(case.grammar.kind, case.grammar.source), case.vocabulary)
         for number, params in enumerate(PARAMETERS):
-            told = _draws(runner, handle, index, params, random.Random(f"{seed} {number}"))
+            try:
+                told = _draws(runner, handle, index, params, random.Random(f"{seed} {number}"))
+            except Stuck as stuck:
+                return "stuck", f"with {params}: {stuck}"
             if told:
                 return "sample_differs", f"with {params}: {told}"
         return "", ""
@@ -209,15 +211,19 @@ def _draws(
         logits = np.array([chance.gauss(0, 3) for _ in range(len(index))], np.float32)
         logits = logits.round() if params["temperature"] == 0 else logits  # ties, of which the lowest id wins
         state = {"state": str(rng.state), "inc": str(rng.inc)}
-        answer = runner.port.request(
-            "sample",
-            session=session,
-            logits=logits_text(logits),
-            params=params,
-            prompt=prompt,
-            output=output,
-            rng=state,
-        )
+        asked = {
+            "logits": logits_text(logits),
+            "params": params,
+            "prompt": prompt,
+            "output": output,
+            "rng": state,
+        }
+        try:
+            answer = runner.port.request("sample", session=session, **asked)
+        except PortError as error:
+            if error.kind == "refused" and output:
+                raise Stuck(f"refused after {len(output)} tokens: {error.message}") from error
+            raise
         wanted = constrained_sample(logits, constraint, SamplingParams(**params), prompt, output, rng)
         if told := _same_draw(answer, wanted, rng):
             return told

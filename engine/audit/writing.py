@@ -4,19 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.audit.runner import Runner
-from engine.protocol import PortError, flag_of, integer_of, mask_of
+from engine.audit.runner import Declined, Runner
+from engine.protocol import Packed, PortError, flag_of, integer_of, mask_of
 from reference.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How far a text went: `done` bytes were taken; `whole` when all were and the output may end there."""
+    """How far a text went: `done` bytes were taken; `whole` when all were and the output may end there.
+
+    `stuck` says that the port refused to go on after tokens of the text were taken.
+    """
 
     done: int
     whole: bool
     tokens: tuple[int, ...]
     message: str = ""
+    stuck: bool = False
 
 
 class Tokenizer:
@@ -45,6 +49,38 @@ class Tokenizer:
         return tokens
 
 
+class Stuck(Exception):  # noqa: N818 (the word of DESIGN)
+    """The port refused a mask in the middle of an output: nothing is allowed, and the output is not whole."""
+
+
+def open_session(runner: Runner, grammar: int) -> int:
+    """A new session; a refusal, before any token, is Declined."""
+    try:
+        return integer_of(runner.port.request("open", grammar=grammar), "session")
+    except PortError as error:
+        if error.kind != "refused":
+            raise
+        raise Declined(f"open: {error}") from error
+
+
+def ask_mask(
+    runner: Runner, vocabulary: Vocabulary, session: int, taken: Sequence[int]
+) -> tuple[Packed, bool]:
+    """The mask of a session after some tokens, and whether the output is whole; a refusal is Declined or Stuck."""
+    try:
+        answer = runner.port.request("mask", session=session)
+    except PortError as error:
+        if error.kind != "refused":
+            raise
+        if not taken:
+            raise Declined(f"mask: {error}") from error
+        raise Stuck(
+            f"taken when it was compiled, refused after {len(taken)} tokens: {error.message}"
+        ) from error
+    runner.tally.masks += 1
+    return mask_of(answer, len(vocabulary)), flag_of(answer, "complete")
+
+
 @lru_cache(maxsize=4)
 def tokenizer(vocabulary: Vocabulary) -> Tokenizer:
     """The tokenizer of a vocabulary, kept for those used last."""
@@ -52,12 +88,15 @@ def tokenizer(vocabulary: Vocabulary) -> Tokenizer:
 
 
 def write_text(runner: Runner, grammar: int, tokens: Sequence[int]) -> Written:
-    """Take the tokens one by one in a new session; stop at the first that the mask or the engine refuses."""
+    """Take the tokens one by one in a new session; stop at the first that the mask or the engine refuses.
+
+    Raises Declined when the port refuses the grammar before it took a token.
+    """
     vocabulary = runner.vocabulary
     assert vocabulary is not None
     if not tokens:
         return Written(0, False, (), "this vocabulary has no tokens for it")
-    session = integer_of(runner.port.request("open", grammar=grammar), "session")
+    session = open_session(runner, grammar)
     written = _write(runner, vocabulary, session, tokens)
     runner.port.request("close", session=session)
     return written
@@ -66,19 +105,24 @@ def write_text(runner: Runner, grammar: int, tokens: Sequence[int]) -> Written:
 def _write(runner: Runner, vocabulary: Vocabulary, session: int, tokens: Sequence[int]) -> Written:
     done, taken = 0, list[int]()
     for token in tokens:
-        answer = runner.port.request("mask", session=session)
-        mask = mask_of(answer, len(vocabulary))
-        runner.tally.masks += 1
+        try:
+            mask, _ = ask_mask(runner, vocabulary, session, taken)
+        except Stuck as stuck:
+            return Written(done, False, tuple(taken), str(stuck), stuck=True)
         if not mask[token // 8] >> (token % 8) & 1 and not runner.policy.forced_first_token:
             return Written(done, False, tuple(taken), f"the mask forbids token {token}")
         try:
             runner.port.request("advance", session=session, token=token)
         except PortError as error:
+            if error.kind not in ("illegal", "refused"):
+                raise
             return Written(done, False, tuple(taken), f"token {token} was refused: {error}")
         taken.append(token)
         done += len(vocabulary.tokens[token] or b"")
-    answer = runner.port.request("mask", session=session)
-    mask = mask_of(answer, len(vocabulary))
+    try:
+        mask, complete = ask_mask(runner, vocabulary, session, taken)
+    except Stuck as stuck:
+        return Written(done, False, tuple(taken), str(stuck), stuck=True)
     ends = [bool(mask[eos // 8] >> (eos % 8) & 1) for eos in vocabulary.eos]
-    whole = any(ends) if ends else flag_of(answer, "complete")
+    whole = any(ends) if ends else complete
     return Written(done, whole, tuple(taken), "" if whole else "the output may not end here")

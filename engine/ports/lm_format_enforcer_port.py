@@ -54,7 +54,10 @@ class Listed(Session):
         for length in range(len(self.tokens) + 1):
             if self.tokens[:length] not in self.enforcer.prefix_states:
                 self.enforcer.get_allowed_tokens(list(self.tokens[:length]))
-        found: list[int] = self.enforcer.get_allowed_tokens(list(self.tokens)).allowed_tokens
+        listed = self.enforcer.get_allowed_tokens(list(self.tokens))
+        if listed is None:
+            raise Refused("the engine has no list here: it refused the schema when it was asked before")
+        found: list[int] = listed.allowed_tokens
         return found
 
     def mask(self) -> bytes:
