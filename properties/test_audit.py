@@ -158,6 +158,46 @@ def test_short_escapes_leave_no_hex_escape() -> None:
     assert members(short, 7) == members(plain, 7) and members(short, 8) + 22**4 == members(plain, 8)
 
 
+def test_sorted_members_are_those_of_the_schema_with_its_names_in_order() -> None:
+    """Objects at any depth, in arrays, branches and constants; `{"type":"object"}` inside a value is no schema."""
+    inner = {
+        "type": "object",
+        "properties": {"é": {"type": "null"}, "Z": {"const": {"b": [{"d": 1, "c": 2}], "a": 1}}},
+    }
+    schema = {
+        "type": "object",
+        "properties": {"z": {"anyOf": [inner, {"enum": [{"y": 0, "x": 0}]}]}, "a": inner},
+    }
+    dfa = language("json_schema", json.dumps(schema), declared({"object_order": "sorted"}))
+    assert dfa.matches('{"a":{"Z":{"a":1,"b":[{"c":2,"d":1}]},"é":null},"z":{"x":0,"y":0}}'.encode())
+    assert dfa.matches('{"z":{"é":null}}'.encode()) and dfa.matches(b"{}")
+    for text in (
+        '{"z":{},"a":{}}',
+        '{"a":{"é":null,"Z":{"a":1,"b":[{"c":2,"d":1}]}}}',
+        '{"z":{"y":0,"x":0}}',
+    ):
+        assert not dfa.matches(text.encode())
+        assert not language("json_schema", json.dumps(schema), Policy()).matches(b'{"a":{},"z":{}}')
+    assert declared({"object_order": "sorted"}).unknown == ()
+    assert declared({"object_order": "backwards"}).unknown == ("object_order",)
+
+
+SORTED = (
+    'given twice in the schema")\n    return dict(pairs)',
+    'given twice in the schema")\n    return dict(sorted(pairs))',
+)
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_port_that_sorts_its_members_is_held_to_that_when_it_says_so(said: bool, tmp_path: Path) -> None:
+    hello = '"kinds": KINDS, "features": FEATURES, "policies": {"object_order": "sorted"}}'
+    pairs = [SORTED, *([(HELLO, hello)] if said else [])]
+    asked = Settings(vocabularies=("bytes",), languages=("person", "const-nested"), walks=1, length=30)
+    found = list(records(changed_all(tmp_path, *pairs), tmp_path, asked))
+    wrong = {record.kind for record in found if record.check == "masks" and record.verdict == "refuted"}
+    assert wrong == (set() if said else wrong | {"unsound", "incomplete"})
+
+
 def test_what_a_port_declares_and_the_suite_does_not_know_is_told() -> None:
     policy = declared(
         {"mask": "telepathy", "colour": "blue", "escapes": "short-only", "separators": ["x", ":"]}
@@ -428,7 +468,7 @@ def test_a_folder_without_files_is_bad_input(tmp_path: Path) -> None:
 def test_instances_are_spelled_in_the_schemas_order_and_in_their_own() -> None:
     value = {"a": "x", "b": 1, "z": 0}
     assert list(in_schema_order(SCHEMA, value)) == ["b", "a", "z"]
-    texts = spellings(SCHEMA, value, (b", ", b": "))
+    texts = spellings(SCHEMA, value, Policy(separators=(b", ", b": ")))
     assert texts[0] == '{"b": 1, "a": "x", "z": 0}' and '{"a":"x","b":1,"z":0}' in texts
 
 

@@ -192,7 +192,10 @@ class Auditor:
 
     def _is_exact(self, kind: str) -> bool:
         """Whether grammars of the kind have one exact language under the port's policy."""
-        return not (kind in JSON_KINDS and self.runner.policy.any_order)
+        policy = self.runner.policy
+        if kind == "json_object" and policy.sorted_members:
+            return False
+        return not (kind in JSON_KINDS and policy.any_order)
 
     def _forget_all(self) -> None:
         """A fresh child: what was asked without a scenario is in no history, and must not explain a finding."""

@@ -22,6 +22,7 @@ from engine.audit.exact import compiled
 from engine.audit.findings import Subject, source, text_case
 from engine.audit.free import free_record
 from engine.audit.plan import Case
+from engine.audit.policies import Policy, by_name
 from engine.audit.problems import problem_of
 from engine.audit.reductions import smaller_schemas
 from engine.audit.runner import Declined, Runner
@@ -165,13 +166,13 @@ class Judge:
             dfa = compiled(Grammar("json_schema", _text(schema)), self.runner.policy)
         except Refused:
             return True
-        texts = spellings(schema, instance.value, self.runner.policy.separators)
+        texts = spellings(schema, instance.value, self.runner.policy)
         return True if any(dfa.matches(text.encode("utf-8", "replace")) for text in texts) else None
 
     def _written(self, handle: int, schema: Any, value: Any) -> Written | None:
         """The spelling that goes farthest; None when the vocabulary has no tokens for any."""
         tries: list[Written] = []
-        for text in spellings(schema, value, self.runner.policy.separators):
+        for text in spellings(schema, value, self.runner.policy):
             tokens = self.cut(text.encode("utf-8", "replace"))
             if tokens:
                 tries.append(write_text(self.runner, handle, tokens))
@@ -185,7 +186,7 @@ class Judge:
         if self.shrunk[kind + keyword] < SHRUNK_A_KEYWORD:
             self.shrunk[kind + keyword] += 1
             small, value = self._small(schema, instance, keyword, kind)
-        text = spellings(small, value, self.runner.policy.separators)[0]
+        text = spellings(small, value, self.runner.policy)[0]
         verb = VERBS[kind].format(keyword)
         return self.subject.record(
             case,
@@ -264,10 +265,12 @@ def broken_keyword(schema: Any, value: Any) -> str | None:
     return str(error.validator)
 
 
-def spellings(schema: Any, value: Any, separators: tuple[bytes, bytes]) -> list[str]:
-    """The texts in which an instance is tried: with the port's separators, in the schema's order and in its own."""
-    styles = ((separators[0].decode(), separators[1].decode()), (",", ":"), (", ", ": "))
-    orders = (in_schema_order(schema, value), value)
+def spellings(schema: Any, value: Any, policy: Policy) -> list[str]:
+    """The texts in which an instance is tried: with the port's separators, in the order that it has, and in others."""
+    styles = ((policy.separators[0].decode(), policy.separators[1].decode()), (",", ":"), (", ", ": "))
+    orders = [in_schema_order(schema, value), value]
+    if policy.sorted_members:
+        orders.insert(0, by_name(value))
     texts = [json.dumps(order, separators=style, ensure_ascii=False) for style in styles for order in orders]
     return list(dict.fromkeys(texts))
 

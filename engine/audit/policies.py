@@ -14,6 +14,7 @@ comma in a string, whatever schema made it.
 | `after_eos` | `"eos"` | after EOS the mask still holds the EOS ids |
 | `accepts` | list of names | forms outside the dialect that the engine takes (names in data/refusals.json) |
 | `object_order` | `"any"` | members may come in any order; such an engine is not held to exact JSON masks |
+| `object_order` | `"sorted"` | members come in the order of their names' code points, in `const` and `enum` too |
 """
 
 from collections import deque
@@ -26,6 +27,7 @@ import numpy as np
 from reference.compile import regex_to_dfa
 from reference.dfa import DEAD, Dfa
 from reference.errors import Refused
+from reference.jsontext import JsonValue
 from reference.minimise import canonical
 from reference.schema import json_object_regex, json_schema_to_regex, schema_from_text
 from reference.subset import ClassTable
@@ -46,6 +48,7 @@ class Policy:
     short_escapes: bool = False
     eos_stays: bool = False
     any_order: bool = False
+    sorted_members: bool = False
     accepts: frozenset[str] = frozenset()
     unknown: tuple[str, ...] = ()
 
@@ -73,6 +76,8 @@ def declared(policies: Mapping[str, Any]) -> Policy:
                 known["eos_stays"] = True
             case ("object_order", "any"):
                 known["any_order"] = True
+            case ("object_order", "sorted"):
+                known["sorted_members"] = True
             case ("accepts", list(names)):
                 known["accepts"] = frozenset(map(str, names))
             case _:
@@ -82,9 +87,22 @@ def declared(policies: Mapping[str, Any]) -> Policy:
 
 def language(kind: str, source: str, policy: Policy) -> Dfa:
     """The canonical automaton of a source text of one of the protocol's kinds, under a policy."""
-    dfa = compiled_plain(kind, source)
+    if kind == "json_schema" and policy.sorted_members:
+        dfa = regex_to_dfa(json_schema_to_regex(by_name(schema_from_text(source))))
+    else:
+        dfa = compiled_plain(kind, source)
     is_json = kind in ("json_schema", "json_object")
     return rewritten(dfa, policy) if is_json and policy.rewrites_json else dfa
+
+
+def by_name(value: JsonValue) -> JsonValue:
+    """The value with the members of every object in the order of their names' code points.
+
+    Of a schema this is the schema of the same values written so: `properties` and constants alone tell an order.
+    """
+    if isinstance(value, dict):
+        return {name: by_name(value[name]) for name in sorted(value)}
+    return [by_name(entry) for entry in value] if isinstance(value, list) else value
 
 
 def compiled_plain(kind: str, source: str) -> Dfa:

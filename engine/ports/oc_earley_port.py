@@ -1,7 +1,7 @@
 """oc-earley as a port: patterns through its Index, schemas through CompiledSchema (whole DFA, LALR or Earley).
 
-The engine takes EOS itself and its mask is empty after it. It writes compact JSON and refuses every keyword that it
-cannot do exactly.
+The engine takes EOS itself and its mask is empty after it. It writes compact JSON, members in the order of their names,
+and refuses every keyword that it cannot do exactly.
 """
 
 import ctypes
@@ -61,7 +61,7 @@ class OcEarley(Engine):
     name, distribution = "oc-earley", "oc_earley"
     kinds = ("regex.unicode", "json_schema")
     features = ("rollback",)
-    policies = {"escapes": "short-only"}  # noqa: RUF012 (read by the loop, never changed)
+    policies = {"escapes": "short-only", "object_order": "sorted"}  # noqa: RUF012 (read by the loop, never changed)
     notes = "one EOS id; empty tokens are left out of the vocabulary; regex: Rust syntax"
 
     def vocabulary(self, tokens: Tokens, eos: list[int], tokenizer: str | None) -> None:
