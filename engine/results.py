@@ -89,21 +89,24 @@ class ResultsWriter:
 
     def __init__(self, path: Path) -> None:
         """Open `path` for appending, making its folder; a torn last line is closed off first."""
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.run = path.parent.name
         self.done: frozenset[Key] = frozenset()
         self._headed = False
         self._synced = time.monotonic()
-        torn = _is_torn(path)
-        self._file = path.open("ab", buffering=0)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            torn = _is_torn(path)
+            self._file = path.open("ab", buffering=0)
+        except OSError as error:
+            raise _unwritable(path, error) from error
         if torn:
             self._write(b"\n")
 
     def begin(self, header: Header) -> None:
         """Write the header; the block's end will then write the footer."""
         self._headed = True
-        self._write(msgspec.json.encode(_HeaderLine(header)) + b"\n")
+        self._write(_encode(_HeaderLine(header)) + b"\n")
 
     def append(self, record: Record) -> None:
         """Write one record; it outlives this process at once, and a power cut after a second."""
@@ -121,7 +124,7 @@ class ResultsWriter:
         """Write the footer of a run that has a header, and close the file."""
         if self._headed:
             footer = Footer(ended=_now().isoformat(timespec="seconds"), outcome=_outcome(kind))
-            self._write(msgspec.json.encode(_FooterLine(footer)) + b"\n")
+            self._write(_encode(_FooterLine(footer)) + b"\n")
         self._sync()
         self._file.close()
 
@@ -214,12 +217,19 @@ def _unreadable(place: str, error: msgspec.DecodeError) -> BadInput:
     return BadInput(f"{place}: not a line of a results file ({error}); see docs/results.md for the layout")
 
 
-def _encode(record: Record) -> bytes:
-    """The record's line; a lone surrogate, which UTF-8 cannot hold, becomes U+FFFD."""
+def _unwritable(path: Path, error: OSError) -> BadInput:
+    return BadInput(
+        f"results folder {path.parent.parent}: {error.strerror}; name one that can be written, "
+        "with --results or in MASKPROOF_RESULTS"
+    )
+
+
+def _encode(line: msgspec.Struct | dict[str, Any]) -> bytes:
+    """The line; a lone surrogate, which UTF-8 cannot hold, becomes U+FFFD."""
     try:
-        return msgspec.json.encode(record)
+        return msgspec.json.encode(line)
     except UnicodeEncodeError:
-        text = json.dumps(msgspec.to_builtins(record), ensure_ascii=False)
+        text = json.dumps(msgspec.to_builtins(line), ensure_ascii=False)
         return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
 
 
@@ -251,7 +261,7 @@ def _is_frame(line: bytes) -> bool:
 
 
 def _newest(results: Path, command: str, settings: dict[str, Any]) -> str | None:
-    asked = msgspec.json.decode(msgspec.json.encode(settings))
+    asked = msgspec.json.decode(_encode(settings))
     for path in sorted(results.glob(f"*/{FILE_NAME}"), reverse=True):
         headers = read_headers(path)
         if headers and headers[0].command == command and headers[0].settings == asked:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import Any
 
 from engine.errors import Refused
@@ -49,6 +49,7 @@ def verify(
         for job in jobs:
             on_records(job.language, list(verify_language(job)))
         return
+    others = set(active_children())
     with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("fork")) as pool:
         running = {pool.submit(_collected, job): job for job in _longest_first(jobs)}
         try:
@@ -56,6 +57,8 @@ def verify(
                 on_records(running[future].language, _result(future, running[future]))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(active_children()) - others:  # else the languages under way would be waited for
+                worker.terminate()
             raise
 
 

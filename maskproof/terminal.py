@@ -5,14 +5,16 @@ a pipe gets plain text, NO_COLOR switches colours off, and `--json` output passe
 printed may hold anything, so `shown` spells its control characters out before a terminal can obey them.
 """
 
+import io
 import json
+import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -32,8 +34,17 @@ from engine.errors import BadInput
 from engine.results import Record, as_plain
 from reports.errors import ReportError
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+
+class Screen(Console):
+    """A console whose reader may go away: the command then goes on in silence, to its records and its exit code."""
+
+    def on_broken_pipe(self) -> None:
+        """Write no more, and leave the verdict to decide the exit code."""
+        hush(self.file)
+
+
+out = Screen(highlight=False)
+err = Screen(stderr=True, highlight=False)
 
 COLOURS = {
     "proven": "green",
@@ -78,7 +89,30 @@ def print_json(command: str, exit_code: int, summary: dict[str, Any], records: I
         "summary": summary,
         "records": [as_plain(record) for record in records],
     }
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    try:
+        out.file.write(_as_json(document) + "\n")
+        out.file.flush()
+    except BrokenPipeError:
+        hush(out.file)
+
+
+def hush(stream: IO[str]) -> None:
+    """From here on the stream leads nowhere: whoever read it has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def prepare() -> None:
+    """Have standard output spell out the characters that its encoding lacks, where it would raise."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def settle() -> None:
+    """Write what is left of standard output; what cannot be written is dropped, and not told of once more at exit."""
+    try:
+        out.file.flush()
+    except OSError:
+        hush(out.file)
 
 
 def verdict_counts(records: Iterable[Record]) -> dict[str, int]:
@@ -133,6 +167,16 @@ class _RateColumn(ProgressColumn):
     def render(self, task: Task) -> Text:
         """Done a second, or seconds each when slow."""
         return Text(_rate(task.speed or task.finished_speed), style="cyan")
+
+
+def _as_json(document: dict[str, Any]) -> str:
+    """The document as JSON, in ASCII alone where standard output cannot hold all of its characters."""
+    text = json.dumps(document, ensure_ascii=False, indent=1)
+    try:
+        text.encode(getattr(out.file, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(document, indent=1)
+    return text
 
 
 def _rate(speed: float | None) -> str:

@@ -19,6 +19,7 @@ from engine.errors import BadInput
 from engine.host import Limits, Port
 from engine.ports.registry import built_in, find
 from engine.results import Record, ResultsWriter, open_run, read_records
+from maskproof.files import demand_writable
 from maskproof.terminal import err, out, print_json, print_summary, progress_bar, shown, verdict_counts
 
 SHOWN = 5
@@ -67,6 +68,8 @@ def run(
     accepted = read_baseline(baseline) if baseline is not None and (baseline.exists() or not accept) else ()
     if accept and baseline is None:
         raise BadInput("--accept needs --baseline FILE, where the findings go")
+    demand_writable(junit, "--junit")
+    demand_writable(baseline if accept else None, "--baseline")
     limits = Limits(answer_seconds, slow_seconds, memory << 20)
     settings = Settings(
         tuple(vocab or Settings().vocabularies), tuple(language or ()), tuple(eos or ()), seed

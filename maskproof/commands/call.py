@@ -13,6 +13,7 @@ from engine.calls.inputs import read_functions, read_prompts
 from engine.errors import BadInput
 from engine.models.needs import demand_models
 from engine.results import Record, open_run
+from maskproof.files import demand_writable
 from maskproof.terminal import out, print_json, progress_bar, shown
 
 EXAMPLE = (
@@ -50,6 +51,7 @@ def run(
         raise BadInput(f"--decoder {decoder!r} is none of {', '.join(DECODERS)}")
     known = read_functions(functions)
     asked = read_prompts(prompts, known)
+    demand_writable(output, "--output")
     demand_models()
     from engine.calls.run import make_job, run_job
     from engine.models.registry import Placement

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from engine.errors import BadInput
 from engine.results import Record, open_run
+from maskproof.files import demand_writable
 from maskproof.terminal import COLOURS, out, print_json, progress_bar, shown, verdict_counts
 
 DEFAULT_KEY_NAME = "OPENAI_API_KEY"
@@ -43,6 +44,7 @@ def run(
         from engine.conformance import Server, judge_all, junit_text, select_cases
     except ModuleNotFoundError as error:
         raise BadInput(f"conform needs {error.name}; pip install 'maskproof[serve]'") from error
+    demand_writable(junit, "--junit")
     chosen = select_cases(cases or [])
     key = os.environ.get(key_name) or None
     records: list[Record] = []
@@ -64,19 +66,12 @@ def run(
     counts = verdict_counts(records)
     code = 1 if counts.get("refuted") else 0
     if junit is not None:
-        _write(junit, junit_text(records, url))
+        junit.write_text(junit_text(records, url), encoding="utf-8")
     if json_output:
         print_json("conform", code, {"url": url, "model": server.model, **counts}, records)
     else:
         _print(records, counts, writer.path)
     raise typer.Exit(code)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"--junit {path}: {error.strerror}; give a file that can be written") from error
 
 
 def _print(records: list[Record], counts: dict[str, Any], path: Path) -> None:

@@ -65,12 +65,12 @@ def run(
 def _records(
     chosen: list[catalogue.Mutant], columns: list[str], workers: int, seconds: float, results: Path | None
 ) -> list[Record]:
-    if seen := unmutated(columns, seconds):
-        raise BadInput(
-            f"mutants: a column refutes the unchanged reference, so nothing can be told: {seen[0]}"
-        )
     records: list[Record] = []
     with open_run("mutants", sys.argv[2:], results=results) as writer, progress_bar("mutants") as tick:
+        if seen := unmutated(columns, seconds):
+            raise BadInput(
+                f"mutants: a column refutes the unchanged reference, so nothing can be told: {seen[0]}"
+            )
         for number, row in enumerate(matrix(chosen, workers=workers, seconds=seconds, columns=columns), 1):
             for record in row:
                 writer.append(record)

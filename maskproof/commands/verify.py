@@ -102,7 +102,7 @@ def _print(records: list[Record], chosen: tuple[Language, ...], told: dict[str, 
                 out.print(Text(f"    {record.reproduce}", "dim"), soft_wrap=True)
     out.print(Text(told["line"], "bold"), soft_wrap=True)
     out.print(Text(f"cost (median of a language): {told['cost']}", "dim"), soft_wrap=True)
-    out.print(Text(f"results: {path}", "dim"), soft_wrap=True)
+    out.print(Text(f"results: {shown(str(path))}", "dim"), soft_wrap=True)
 
 
 def _table(records: list[Record], chosen: tuple[Language, ...]) -> Table:
