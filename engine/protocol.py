@@ -27,6 +27,8 @@ Feature = Literal[
     "dumps",
     "sample",
     "tokenizer",
+    "forced",
+    "budget",
     "tool_request",
     "tool_grammar",
     "tool_render",
@@ -117,6 +119,14 @@ def text_of(fields: dict[str, Any], name: str) -> str:
     return value
 
 
+def bytes_of(fields: dict[str, Any], name: str) -> bytes:
+    """The bytes of the base64 field `name` of an answer."""
+    try:
+        return base64.b64decode(text_of(fields, name), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Violation(f"{name!r} is no base64: {error}") from error
+
+
 def flag_of(fields: dict[str, Any], name: str) -> bool:
     """The boolean field `name` of an answer."""
     value = fields.get(name)
@@ -127,10 +137,7 @@ def flag_of(fields: dict[str, Any], name: str) -> bool:
 
 def mask_of(fields: dict[str, Any], size: int) -> Packed:
     """The packed mask of an answer: uint8[ceil(size/8)], bit i%8 of byte i//8 is token i, padding bits zero."""
-    try:
-        data = base64.b64decode(text_of(fields, "mask"), validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise Violation(f"'mask' is no base64: {error}") from error
+    data = bytes_of(fields, "mask")
     if len(data) != -(-size // 8):
         raise Violation(f"'mask' has {len(data)} bytes; {size} tokens take {-(-size // 8)}")
     packed = np.frombuffer(data, dtype=np.uint8)

@@ -37,13 +37,19 @@ def test_a_planted_fault_is_found_and_its_kind_is_named(name: str, tmp_path: Pat
         assert found.detail["shrunk"]["to"] <= found.detail["shrunk"]["from"]
 
 
-UNSEEN = {"budget-not-spent", "forced-past-the-end"}
-"""Mutants of what no op of the protocol asks for."""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [one.id for one in mutants() if one.module.startswith("reference.")])
 def test_a_mutant_of_the_reference_served_as_a_port_is_found(name: str, tmp_path: Path) -> None:
     found = first_finding(command(mutant(name)), tmp_path, Settings())
-    assert (found is None) == (name in UNSEEN)
-    assert found is None or found.kind in KINDS
+    assert found is not None and found.kind in KINDS
+
+
+@pytest.mark.parametrize(
+    ("name", "check", "kind"),
+    [("budget-not-spent", "budget", "unsound"), ("forced-past-the-end", "forced", "text_differs")],
+)
+def test_a_mutant_of_what_looks_ahead_is_found_by_its_surface(
+    name: str, check: str, kind: str, tmp_path: Path
+) -> None:
+    found = first_finding(command(mutant(name)), tmp_path, Settings(vocabularies=("toy",), programs=0))
+    assert found is not None and (found.check, found.kind) == (check, kind)

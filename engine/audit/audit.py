@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.audit import plan, programs, refusals, surfaces, tool_surfaces
+from engine.audit import ahead, plan, programs, refusals, surfaces, tool_surfaces
 from engine.audit.account import effort_record, goodbye_record, policy_record
 from engine.audit.check import Checker
 from engine.audit.corpus import corpus_records, read_corpus
@@ -96,6 +96,7 @@ class Auditor:
             yield from self.checker.check(*self._two_vocabularies(vocabularies, taken))
         if not self.settings.languages:
             yield from surfaces.samples(self.runner, self.subject, taken, self.settings.seed)
+            yield from ahead.records(self.runner, self.subject, taken, self.settings.seed)
             self._forget_all()
         for number, case in enumerate(taken):
             self.request.tick(number, len(taken), case.id)

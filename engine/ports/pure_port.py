@@ -37,6 +37,7 @@ FORK = -1
 MAX_REPEAT = 1000
 MAX_STATES = 200_000
 MAX_DEPTH = 512
+MAX_LEAST = 500
 
 
 class Failure(Exception):  # noqa: N818
@@ -696,6 +697,7 @@ class Grammar:
         """No mask is known yet."""
         self.automaton, self.trie = automaton, trie
         self.masks: dict[int, bytearray] = {}
+        self.needed: dict[int, int] = {}
 
     def mask(self, state: int) -> bytearray:
         """The packed mask of a state."""
@@ -737,6 +739,52 @@ class Grammar:
                 return DEAD
         return state
 
+    def forced(self, state: int) -> bytes:
+        """The bytes with which everything begins that may follow; none where the text may end."""
+        found, step = bytearray(), self.automaton.step
+        while state != DONE and not self.automaton.accepts(state):
+            live = [byte for byte in range(256) if step(state, byte) != DEAD]
+            if len(live) != 1:
+                break
+            found.append(live[0])
+            state = step(state, live[0])
+        return bytes(found)
+
+    def least(self) -> dict[int, int]:
+        """For every state that tokens reach, the fewest tokens to the end of a whole text, the end id counted."""
+        if not self.needed:
+            following: dict[int, set[int]] = {}
+            waiting = [0]
+            while waiting and len(following) <= MAX_LEAST:
+                state = waiting.pop()
+                if state not in following:
+                    following[state] = {self.after(state, token) for token in self.allowed(state)} - {DONE}
+                    waiting += following[state]
+            if waiting:
+                raise Failure("refused", f"a budget over more than {MAX_LEAST} states is not served")
+            self.needed = steps_to_the_end(following, self.automaton.accepts, bool(self.trie.eos))
+        return self.needed
+
+    def allowed(self, state: int) -> list[int]:
+        """The ids of a mask."""
+        mask = self.mask(state)
+        return [token for token in range(len(self.trie.tokens)) if mask[token // 8] >> token % 8 & 1]
+
+
+def steps_to_the_end(
+    following: dict[int, set[int]], accepts: Callable[[int], bool], end: bool
+) -> dict[int, int]:
+    """Least distances over the edges of a graph: 0 where the text may end, 1 when an end id must be taken there."""
+    found = {state: int(end) for state in following if accepts(state)}
+    changed = True
+    while changed:
+        changed = False
+        for state, targets in following.items():
+            best = min((found[target] + 1 for target in targets if target in found), default=None)
+            if best is not None and best < found.get(state, best + 1):
+                found[state], changed = best, True
+    return found
+
 
 class Session:
     """The states so far, the last one is now; a refused token is never written down."""
@@ -771,10 +819,42 @@ class Session:
         del self.states[len(self.states) - count :]
 
 
+class Budgeted(Session):
+    """A session that must be whole within a number of tokens, the end id counted."""
+
+    def __init__(self, grammar: Grammar, states: list[int], budget: Any) -> None:
+        """Refuse a budget that no text fits in."""
+        super().__init__(grammar, states)
+        least = grammar.least().get(0)
+        if type(budget) is not int or least is None or budget < least:
+            raise Failure("refused", f"the shortest text takes {least} tokens; the budget is {budget!r}")
+        self.budget = budget
+
+    def mask(self) -> bytearray:
+        """What is allowed now and leaves tokens enough to come to an end."""
+        grammar, state, mask = self.grammar, self.states[-1], bytearray(len(super().mask()))
+        left, least = self.budget - len(self.states), grammar.least()
+        for token in grammar.allowed(state):
+            target = grammar.after(state, token)
+            if left >= (0 if target == DONE else least.get(target, left + 1)):
+                mask[token // 8] |= 1 << token % 8
+        return mask
+
+    def advance(self, token: int) -> None:
+        """Take a token that the budget has room for."""
+        if not 0 <= token < len(self.grammar.trie.tokens) or not self.mask()[token // 8] >> token % 8 & 1:
+            raise Failure("illegal", f"token {token} does not fit in the budget, or at all")
+        super().advance(token)
+
+    def fork(self) -> Session:
+        """An independent copy."""
+        return Budgeted(self.grammar, list(self.states), self.budget)
+
+
 # ---- The protocol.
 
 KINDS = ["regex.bytes", "regex.unicode", "json_schema", "json_object"]
-FEATURES = ["fork", "rollback", "dfa", "pattern", "dumps"]
+FEATURES = ["fork", "rollback", "dfa", "pattern", "dumps", "forced", "budget"]
 
 
 def compiled(kind: str, source: str) -> Lazy:
@@ -856,6 +936,8 @@ class Engine:
     def op_open(self, request: Fields) -> Fields:
         """A session at the start of a grammar."""
         grammar = self.found(self.grammars, request, "grammar")
+        if "budget" in request:
+            return {"session": self.shelve(self.sessions, Budgeted(grammar, [0], request["budget"]))}
         return {"session": self.shelve(self.sessions, Session(grammar, [0]))}
 
     def op_mask(self, request: Fields) -> Fields:
@@ -888,6 +970,11 @@ class Engine:
         self.found(shelf, request, name)
         del shelf[request[name]]
         return {}
+
+    def op_forced(self, request: Fields) -> Fields:
+        """The bytes that must come next."""
+        session = self.found(self.sessions, request, "session")
+        return {"forced": base64.b64encode(session.grammar.forced(session.states[-1])).decode()}
 
     def op_dfa(self, request: Fields) -> Fields:
         """The least automaton, with bytes that are treated alike in one class."""

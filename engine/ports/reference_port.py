@@ -21,6 +21,7 @@ from reference.constraint import Constraint
 from reference.dfa import Dfa
 from reference.errors import JsonTextError, PatternError, Refused, SchemaError
 from reference.jsontext import dumps, loads
+from reference.lookahead import forced_bytes
 from reference.masks import TokenIndex
 from reference.pcg32 import Pcg32
 from reference.sampling import SamplingParams, constrained_sample
@@ -54,7 +55,7 @@ PORT = {
 Fields = dict[str, Any]
 KINDS = ["regex.bytes", "regex.unicode", "json_schema", "json_object"]
 TOOLS = ["tool_request", "tool_grammar", "tool_render", "tool_stream"]
-FEATURES = ["fork", "rollback", "dfa", "pattern", "dumps", "sample", *TOOLS]
+FEATURES = ["fork", "rollback", "dfa", "pattern", "dumps", "sample", "forced", "budget", *TOOLS]
 
 
 class Failure(Exception):  # noqa: N818 (the protocol's word)
@@ -162,7 +163,8 @@ class Engine:
         """A session at the start of a grammar."""
         if request.get("grammar") not in self.indexes:
             raise Failure("invalid", f"grammar {request.get('grammar')!r} is not open")
-        session = Session(Constraint(self.indexes[request["grammar"]]), [])
+        constraint = Constraint(self.indexes[request["grammar"]], budget=request.get("budget"))
+        session = Session(constraint, [])
         return {"session": self._shelve(self.sessions, session)}
 
     def op_mask(self, request: Fields) -> Fields:
@@ -195,6 +197,12 @@ class Engine:
         if shelves[name].pop(request.get(name), None) is None:
             raise Failure("invalid", "it is not open")
         return {}
+
+    def op_forced(self, request: Fields) -> Fields:
+        """The bytes that must come next."""
+        constraint = self._session(request).constraint
+        forced = forced_bytes(constraint.index, constraint.state)
+        return {"forced": base64.b64encode(forced).decode("ascii")}
 
     def op_dfa(self, request: Fields) -> Fields:
         """The canonical automaton by byte classes."""
