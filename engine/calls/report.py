@@ -47,7 +47,7 @@ def calls_record(job: Job, answers: Answers, path: str) -> Record:
         detail={
             "cut_short": sum(decoded.cut_short for decoded in answers.decoded),
             "chosen": sum(decoded.chosen for decoded in answers.decoded),
-            "forced": sum(decoded.forced for decoded in answers.decoded),
+            "forced_tokens": sum(decoded.forced for decoded in answers.decoded),
             "forced_texts": answers.forced_texts,
         },
     )
