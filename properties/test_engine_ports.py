@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -263,6 +264,23 @@ def test_the_engine_s_own_loader_reads_a_tokenizer_file(name: str, tmp_path: Pat
         answer = port.request("mask", session=session)
         assert flag_of(answer, "complete")
         assert np.unpackbits(mask_of(answer, 351), bitorder="little")[350] == 1
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_text_whose_first_byte_no_token_has_does_not_begin_with_a_later_one(name: str) -> None:
+    for port in started(name):
+        vocabulary: dict[str, Any] = {"tokens": token_texts((b"u", b"l", None)), "eos": [2]}
+        null = {"kind": "json_schema", "source": '{"type":"null"}'}
+        steps = [("vocab", vocabulary), ("compile", null), ("open", {"grammar": 1}), ("mask", {"session": 2})]
+        for op, fields in steps:
+            (answer,) = port.batch([(op, fields)])
+            if isinstance(answer, PortError):
+                assert answer.kind == "refused"
+                break
+        else:
+            assert isinstance(answer, dict)
+            assert np.unpackbits(mask_of(answer, 3), bitorder="little")[:2].tolist() == [0, 0]
 
 
 @pytest.mark.engines

@@ -38,7 +38,7 @@ class Greedy:
         self.longest = max(map(len, self.first), default=1)
 
     def __call__(self, text: bytes | str) -> list[int]:
-        """Longest match from the left; bytes that no token has are left out."""
+        """Longest match from the left, up to the first byte that no token has: left out, it would be skipped."""
         data, found, at = text.encode() if isinstance(text, str) else bytes(text), [], 0
         while at < len(data):
             for length in range(min(self.longest, len(data) - at), 0, -1):
@@ -47,7 +47,7 @@ class Greedy:
                     at += length
                     break
             else:
-                at += 1
+                break
         return found
 
 
