@@ -11,16 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.golden.agreement import Disagreement, agreed
+from engine.tool_events import event_fields, request_fields
 from fixtures import ROOT
 from oracles import tool_text
 from oracles.derivatives import is_member
 from reference.jsontext import dumps, loads
-from reference.tools import Named, ToolError, grammar, parse_tool_request, render_messages
+from reference.tools import ToolError, grammar, parse_tool_request, render_messages
 from reference.toolstream import (
-    Arguments,
-    CallStart,
-    Content,
-    Event,
     ToolParser,
     collect,
     finish_reason,
@@ -73,18 +70,7 @@ def _body(case: Case) -> str:
 
 def _request(case: Case) -> Case:
     found = parse_tool_request(_body(case))
-    tools = [
-        {"name": tool.name, "description": tool.description, "parameters": dumps(tool.parameters)}
-        for tool in found.tools
-    ]
-    choice = {"name": found.choice.name} if isinstance(found.choice, Named) else found.choice
-    request = {
-        "tools": tools,
-        "choice": choice,
-        "response_format": found.response_format,
-        "parallel": found.parallel,
-    }
-    expected = _agreed(case, "request", request, case["request"])
+    expected = _agreed(case, "request", request_fields(found), case["request"])
     return _head(case, "reference", "hand") | {"body": _body(case), "request": expected}
 
 
@@ -147,7 +133,7 @@ def _stream(entry: Case, way: str) -> Case:
     case = {**entry, "id": f"{entry['id']}-{way}", "comment": f"{entry['comment']}; {_told(way)}"}
     parser = ToolParser(REQUEST_ID)
     pushed = [*(parser.push(piece) for piece in pieces), parser.finish()]
-    events = [[_plain(event) for event in group] for group in pushed]
+    events = [[event_fields(event) for event in group] for group in pushed]
     due = [[list(item) for item in group] for group in tool_text.events(pieces, REQUEST_ID)]
     _agreed(case, "events", events, due)
     content, calls = collect([event for group in pushed for event in group])
@@ -167,16 +153,6 @@ def _stream(entry: Case, way: str) -> Case:
 
 def _told(way: str) -> str:
     return {"whole": "in one piece", "by-7": "in pieces of seven", "by-1": "one character at a time"}[way]
-
-
-def _plain(event: Event) -> list[Any]:
-    match event:
-        case Content(text):
-            return ["content", text]
-        case CallStart(index, identifier, name):
-            return ["call", index, identifier, name]
-        case Arguments(index, fragment):
-            return ["arguments", index, fragment]
 
 
 def _message(text: str) -> Case:

@@ -15,13 +15,10 @@ from engine.audit.runner import Runner
 from engine.audit.surfaces import judge
 from engine.protocol import PortError
 from engine.results import Record
-from reference.jsontext import dumps, loads
-from reference.tools import Named, ToolError, grammar, parse_tool_request, render_messages
+from engine.tool_events import event_fields, request_fields
+from reference.jsontext import loads
+from reference.tools import ToolError, grammar, parse_tool_request, render_messages
 from reference.toolstream import (
-    Arguments,
-    CallStart,
-    Content,
-    Event,
     ToolParser,
     collect,
     finish_reason,
@@ -102,18 +99,7 @@ def _request(fields: Fields) -> Fields:
         request = parse_tool_request(fields["body"])
     except ToolError as error:
         return {"rejected": {"status": error.status, "param": error.param, "code": error.code}}
-    tools = [
-        {"name": tool.name, "description": tool.description, "parameters": dumps(tool.parameters)}
-        for tool in request.tools
-    ]
-    choice = {"name": request.choice.name} if isinstance(request.choice, Named) else request.choice
-    shown = {
-        "tools": tools,
-        "choice": choice,
-        "response_format": request.response_format,
-        "parallel": request.parallel,
-    }
-    return {"request": shown}
+    return {"request": request_fields(request)}
 
 
 def _grammar(fields: Fields) -> Fields:
@@ -133,21 +119,11 @@ def _stream(fields: Fields) -> Fields:
     last = parser.finish()
     content, calls = collect([event for events in [*pushed, last] for event in events])
     return {
-        "events": [[_event(event) for event in events] for events in pushed],
-        "finish": [_event(event) for event in last],
+        "events": [[event_fields(event) for event in events] for events in pushed],
+        "finish": [event_fields(event) for event in last],
         "message": json.loads(message_json(content, calls)),
         "finish_reason": finish_reason(len(calls), fields["engine_finish"]),
     }
-
-
-def _event(event: Event) -> list[Any]:
-    match event:
-        case Content(text):
-            return ["content", text]
-        case CallStart(index, identifier, name):
-            return ["call", index, identifier, name]
-        case Arguments(index, fragment):
-            return ["arguments", index, fragment]
 
 
 ANSWERS: dict[str, Callable[[Fields], Fields]] = {

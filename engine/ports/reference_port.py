@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
+from engine.tool_events import event_fields, request_fields
 from reference.bitmasks import pack
 from reference.compile import regex_to_dfa
 from reference.constraint import Constraint
@@ -27,18 +28,12 @@ from reference.pcg32 import Pcg32
 from reference.sampling import SamplingParams, constrained_sample
 from reference.schema import json_object_regex, json_schema_to_regex, schema_from_text
 from reference.tools import (
-    Named,
     ToolError,
-    ToolRequest,
     grammar,
     parse_tool_request,
     render_messages,
 )
 from reference.toolstream import (
-    Arguments,
-    CallStart,
-    Content,
-    Event,
     ToolParser,
     collect,
     finish_reason,
@@ -243,7 +238,7 @@ class Engine:
     def op_tool_request(self, request: Fields) -> Fields:
         """The tool fields of a request body, or why it is rejected."""
         try:
-            return {"request": _request_fields(parse_tool_request(request["body"]))}
+            return {"request": request_fields(parse_tool_request(request["body"]))}
         except ToolError as error:
             rejected = {"status": error.status, "param": error.param, "code": error.code}
             return {"rejected": {**rejected, "message": error.message}}
@@ -266,8 +261,8 @@ class Engine:
         last = parser.finish()
         content, calls = collect([event for events in [*pushed, last] for event in events])
         return {
-            "events": [[_event_fields(event) for event in events] for events in pushed],
-            "finish": [_event_fields(event) for event in last],
+            "events": [[event_fields(event) for event in events] for events in pushed],
+            "finish": [event_fields(event) for event in last],
             "message": json.loads(message_json(content, calls)),
             "finish_reason": finish_reason(len(calls), request["engine_finish"]),
         }
@@ -275,28 +270,6 @@ class Engine:
     def op_bye(self, request: Fields) -> Fields:
         """Nothing more."""
         return {}
-
-
-def _request_fields(request: ToolRequest) -> Fields:
-    return {
-        "tools": [
-            {"name": tool.name, "description": tool.description, "parameters": dumps(tool.parameters)}
-            for tool in request.tools
-        ],
-        "choice": {"name": request.choice.name} if isinstance(request.choice, Named) else request.choice,
-        "response_format": request.response_format,
-        "parallel": request.parallel,
-    }
-
-
-def _event_fields(event: Event) -> list[Any]:
-    match event:
-        case Content(text):
-            return ["content", text]
-        case CallStart(index, identifier, name):
-            return ["call", index, identifier, name]
-        case Arguments(index, fragment):
-            return ["arguments", index, fragment]
 
 
 def answered(engine: Engine, line: bytes) -> Fields:

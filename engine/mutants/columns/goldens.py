@@ -9,7 +9,8 @@ import numpy as np
 from engine.golden.automata import as_case
 from engine.golden.check import first_difference
 from engine.golden.document import FOLDER, read
-from engine.mutants.columns.shared import Witness, event_of, is_accepted, plain, plain_event
+from engine.mutants.columns.shared import Witness, is_accepted, plain
+from engine.tool_events import event_fields, event_of
 from reference.compile import regex_to_dfa
 from reference.constraint import Constraint
 from reference.jsontext import dumps, loads
@@ -108,9 +109,9 @@ def _golden_requests() -> Witness:
 def _golden_streams() -> Witness:
     for case in read(FOLDER / "tools" / "streams.json")["cases"]:
         parser = ToolParser(case["request_id"])
-        pushed = [[plain_event(event) for event in parser.push(piece)] for piece in case["pieces"]]
+        pushed = [[event_fields(event) for event in parser.push(piece)] for piece in case["pieces"]]
         last = parser.finish()
-        if (pushed, [plain_event(event) for event in last]) != (case["events"], case["finish"]):
+        if (pushed, [event_fields(event) for event in last]) != (case["events"], case["finish"]):
             return f"{case['id']}: other events"
         content, calls = collect(
             [event_of(event) for events in [*case["events"], case["finish"]] for event in events]

@@ -9,7 +9,6 @@ from engine.mutants.questions import TOOLS
 from reference.dfa import Dfa
 from reference.errors import Refused
 from reference.tools import parse_tool_request
-from reference.toolstream import Arguments, CallStart, Content, Event
 
 Witness = str | None
 """What a column saw first, in words; None when it saw nothing."""
@@ -32,21 +31,3 @@ def is_accepted(work: Callable[..., object], *arguments: object) -> bool:
 def tool_request(choice: str, more: str = "") -> Any:
     """The request of the two tools of questions.TOOLS with a choice, and more fields after it."""
     return parse_tool_request(TOOLS % (choice, more))
-
-
-def plain_event(event: Event) -> list[Any]:
-    """An event of the streaming parser as the goldens write it."""
-    if isinstance(event, CallStart):
-        return ["call", event.index, event.id, event.name]
-    return (
-        ["arguments", event.index, event.fragment]
-        if isinstance(event, Arguments)
-        else ["content", event.text]
-    )
-
-
-def event_of(written: list[Any]) -> Event:
-    """The event that a golden writes."""
-    kinds = {"call": CallStart, "arguments": Arguments, "content": Content}
-    made: Event = kinds[written[0]](*written[1:])
-    return made
