@@ -140,5 +140,6 @@ def report(session: nox.Session) -> None:
 @nox.session
 def mutation(session: nox.Session) -> None:
     """Mutate modules with mutmut and say which mutants live; goes on where it was stopped (hours in all)."""
-    session.install(*PINS, "-e", ".[test]", "mutmut")
+    prepare(session, "test", data=(QWEN3_TOKENS, SMOLLM2))
+    session.install(*PINS, "mutmut")
     session.run("python", "-m", "properties.mutation", *session.posargs)

@@ -113,12 +113,13 @@ class _Blocks:
         self.size = {0: int((~accept).sum()), 1: int(accept.sum())}
 
     def split(self, states: States, signatures: npt.NDArray[np.intp]) -> States:
-        """Split by the signatures of some states, those not given being alike; the states that change block."""
+        """Split by the signatures of one state or more, those not given being alike; the states that change block."""
         parts: dict[int, dict[bytes, list[int]]] = {}
         for state, signature in zip(states.tolist(), signatures, strict=True):
             parts.setdefault(int(signature[0]), {}).setdefault(signature.tobytes(), []).append(state)
-        moved = [self.split_block(block, list(groups.values())) for block, groups in parts.items()]
-        return np.concatenate(moved) if moved else np.array([], dtype=np.intp)
+        return np.concatenate(
+            [self.split_block(block, list(groups.values())) for block, groups in parts.items()]
+        )
 
     def split_block(self, block: int, groups: list[list[int]]) -> States:
         """Give every part of a block but the largest a name of its own."""

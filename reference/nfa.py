@@ -136,8 +136,8 @@ class _Builder:
         """The copies in a chain between a new start and a new end, which is reached after `low` of them or more."""
         copies = self.copy(body, _copies(node))
         start, end = self.state(), self.state()
-        self.chain(copies)
         if copies:
+            self.chain(copies)
             self.link(start, copies[0].start)
         if node.low == 0:
             self.link(start, end)
