@@ -284,6 +284,18 @@ def test_a_text_whose_first_byte_no_token_has_does_not_begin_with_a_later_one(na
 
 
 @pytest.mark.engines
+@pytest.mark.parametrize("name", ["lm-format-enforcer"])
+def test_a_key_given_twice_is_refused_by_the_port_of_an_engine_that_takes_a_dict(name: str) -> None:
+    for port in started(name):
+        port.request("vocab", tokens=token_texts(TOKENS), eos=[EOS])
+        for source in ('{"type":"null","type":"boolean"}', '{"anyOf":[{"type":"null","type":"null"}]}'):
+            with pytest.raises(PortError, match="a key twice") as declined:
+                port.request("compile", kind="json_schema", source=source)
+            assert declined.value.kind == "refused"
+        assert port.request("compile", kind="json_schema", source='{"type":"boolean"}')
+
+
+@pytest.mark.engines
 def test_unknown_ops_kinds_and_handles_are_declined_and_the_port_goes_on(port: Port) -> None:
     for op, fields, kind in (
         ("no-such-op", {}, "unsupported"),

@@ -30,6 +30,14 @@ if __name__ == "__main__":
     logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
 
 
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The dict of an object's members, none of which comes twice: the engine takes a dict, which cannot hold that."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Refused("the engine takes a dict, and this schema gives a key twice")
+    return found
+
+
 class Listed(Session):
     """The tokens so far, in one TokenEnforcer."""
 
@@ -122,7 +130,7 @@ class LMFormatEnforcer(Engine):
         if kind == "regex.unicode":
             parser = lmformatenforcer.RegexParser(source)
         else:
-            parser = lmformatenforcer.JsonSchemaParser(json.loads(source))
+            parser = lmformatenforcer.JsonSchemaParser(json.loads(source, object_pairs_hook=once))
         enforcer = lmformatenforcer.TokenEnforcer(self.known, parser)
         enforcer.get_allowed_tokens([])
         return enforcer
