@@ -220,6 +220,22 @@ def number_value() -> None:
 
 
 @cause
+def name_by_escape() -> None:
+    """In an object that is open, a name may be written once more with an escape, its value of any type."""
+    text = '{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}'
+    written = State(schema(text)).after(*(bytes([byte]) for byte in b'{"a": 1, "\\u0061": "x"}'))
+    why = "a reader that takes the last of two reads a as x, which is no integer"
+    says(text + ' after {"a": 1, "\\u0061": "x"}', written.allowed(), [], why)
+    plain = State(schema(text)).after(*(bytes([byte]) for byte in b'{"a": 1, "a'))
+    says(
+        "the same with the name as it is",
+        '"' in plain.allowed(),
+        False,
+        "the second a may go on, and not end",
+    )
+
+
+@cause
 def leading_loop() -> None:
     """Where one terminal that begins with a loop is the grammar, bytes of the loop are taken after its text."""
     loop = [b"a", b"b"]

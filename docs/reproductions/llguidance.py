@@ -262,6 +262,22 @@ def number_value() -> None:
 
 
 @cause
+def name_by_escape() -> None:
+    """In an object that is open, a name may be written once more with an escape, its value of any type."""
+    text = '{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}'
+    written = Matcher(schema(text)).after(*(bytes([byte]) for byte in b'{"a":1,"\\u0061":"x"}'))
+    why = "a reader that takes the last of two reads a as x, which is no integer"
+    says(text + ' after {"a":1,"\\u0061":"x"}', written.allowed(), [], why)
+    plain = Matcher(schema(text)).after(*(bytes([byte]) for byte in b'{"a":1,"a'))
+    says(
+        "the same with the name as it is",
+        '"' in plain.allowed(),
+        False,
+        "the second a may go on, and not end",
+    )
+
+
+@cause
 def stuck() -> None:
     """Where no token goes on, the mask is EOS alone though the text is not whole; nothing takes that back."""
     stopped = Matcher(regex("ac"), [b"a", b"b"]).after(b"a")
