@@ -6,13 +6,13 @@ The pitfall is a verdict that says more than was done: `proven` stands only wher
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from engine.results import Verdict
-from engine.samples import members, shortest_paths
+from engine.samples import members, shortest_paths, token_pairs
 from engine.subject import Subject
 from engine.suite import Kind
 from oracles import (
@@ -25,9 +25,13 @@ from oracles import (
     z3_languages,
     z3_schemas,
 )
+from reference.automata import DEAD
+from reference.errors import MaskError
 from reference.jsontext import loads
 from reference.masks import TokenIndex
 
+EVERY_PAIR = 20_000
+MOST_BOOLS = 1 << 28
 ALL_KINDS: tuple[Kind, ...] = ("schema", "json_object", "pattern")
 JSON_KINDS: tuple[Kind, ...] = ("schema", "json_object")
 
@@ -129,18 +133,51 @@ def masks_exact(subject: Subject) -> Outcome:
     for state, exact in enumerate(token_masks.mask_rows(accept, table, tokens, eos)):
         wrong = np.flatnonzero(subject.index.mask(state) != exact)
         if wrong.size:
-            return _wrong_mask(subject, state, int(wrong[0]), bool(exact[wrong[0]]), method, domain)
+            missing = bool(exact[wrong[0]])
+            kind, told = ("incomplete", "is forbidden") if missing else ("unsound", "is allowed")
+            outcome = Outcome("refuted", method, domain, kind=kind)
+            return _wrong_token(subject, state, int(wrong[0]), told, outcome)
     return Outcome("proven", method, domain)
 
 
+def next_states_exact(subject: Subject) -> Outcome:
+    """The state after a token is the one that its bytes lead to on the oracle's table; no other token is taken.
+
+    All pairs where there are at most EVERY_PAIR, which is proven; else those at sampled states, which is tested.
+    """
+    (accept, table), tokens, eos = subject.judge_canonical, subject.vocabulary.tokens, subject.vocabulary.eos
+    pairs, seeded = _token_pairs(subject, len(table))
+    domain = {"states": len(table), "tokens": len(tokens), "pairs": len(pairs), **seeded}
+    accepting, method = frozenset(accept), "the token's bytes walked on the derivative automaton"
+    for state, token in pairs:
+        due = token_masks.next_state(accepting, table, state, token, tokens, eos)
+        if (found := _next_state(subject.index, state, token)) != due:
+            told = f"leads to {_state(found)}, where {_state(due)} is right"
+            outcome = Outcome("refuted", method, domain, kind="advance_disagrees")
+            return _wrong_token(subject, state, token, told, outcome)
+    return Outcome("tested" if seeded else "proven", method, domain)
+
+
 def bitmask_is_mask(subject: Subject) -> Outcome:
-    """Bit t % 32 of word t // 32 is token t's mask, bits past the last token are 0, and the table has the same rows."""
+    """Bit t % 32 of word t // 32 is token t's mask, bits past the last token are 0, and both tables have these rows.
+
+    The table of bool rows is asked for where it has at most MOST_BOOLS entries; `table` counts the rows held to it.
+    """
     size, states = len(subject.vocabulary), subject.dfa.n_states
-    domain = {"states": states, "tokens": size, "pairs": states * size}
+    index = TokenIndex(subject.dfa, subject.vocabulary)
+    table, bools = index.bitmask_table(), index.table() if states * size <= MOST_BOOLS else None
+    domain = {
+        "states": states,
+        "tokens": size,
+        "pairs": states * size,
+        "table": 0 if bools is None else states,
+    }
     method = (
-        "words taken apart bit by bit, every state × every token; each row again in the table of all states"
+        "words taken apart bit by bit, every state × every token; each row again in the tables of all states"
     )
-    table = TokenIndex(subject.dfa, subject.vocabulary).bitmask_table()
+    if bools is not None and (bools.dtype != np.bool_ or bools.shape != (states, size)):
+        problem = f"a table of {bools.dtype} of shape {bools.shape} for {states} states, {size} tokens"
+        return _listed(method, domain, [problem], "table_differs")
     problems = [] if len(table) == states else [f"a table of {len(table)} rows for {states} states"]
     for state, row in enumerate(table[:states]):
         words = subject.index.bitmask(state)
@@ -150,6 +187,8 @@ def bitmask_is_mask(subject: Subject) -> Outcome:
             problems.append(f"state {state}: bits and mask differ")
         if row.dtype != words.dtype or not np.array_equal(row, words):
             problems.append(f"state {state}: the table's row and the state's bits differ")
+        if bools is not None and not np.array_equal(bools[state], subject.index.mask(state)):
+            problems.append(f"state {state}: the bool table's row and the state's mask differ")
     return _listed(method, domain, problems, "table_differs")
 
 
@@ -190,6 +229,7 @@ OBLIGATIONS: tuple[Obligation, ...] = (
     Obligation("minimal", minimal),
     Obligation("canonical", canonical),
     Obligation("masks-exact", masks_exact),
+    Obligation("next-state", next_states_exact),
     Obligation("bitmask = mask", bitmask_is_mask),
     Obligation("never stuck", never_stuck),
     Obligation("instances", instances_agree, JSON_KINDS),
@@ -226,14 +266,30 @@ def _bits(words: np.ndarray[Any, np.dtype[np.uint32]]) -> np.ndarray[Any, np.dty
     return ((words[:, None] >> shifts) & np.uint32(1)).astype(bool).ravel()
 
 
-def _wrong_mask(
-    subject: Subject, state: int, token: int, exact: bool, method: str, domain: dict[str, Any]
-) -> Outcome:
+def _token_pairs(subject: Subject, states: int) -> tuple[list[tuple[int, int]], dict[str, str]]:
+    """Every (state, token) where they are few, else a sample and its seed."""
+    size, settings = len(subject.vocabulary), subject.settings
+    if states * size <= EVERY_PAIR:
+        return [(state, token) for state in range(states) for token in range(size)], {}
+    pairs = token_pairs(subject.index, settings.samples, settings.seed)
+    return list(pairs), {"seed": str(settings.seed)}
+
+
+def _next_state(index: TokenIndex, state: int, token: int) -> int:
+    """The reference's next state, DEAD where it refuses the token."""
+    try:
+        return index.next_state(state, token)
+    except MaskError:
+        return DEAD
+
+
+def _state(state: int) -> str:
+    return "a refusal" if state == DEAD else f"state {state}"
+
+
+def _wrong_token(subject: Subject, state: int, token: int, told: str, outcome: Outcome) -> Outcome:
+    """The outcome with what is wrong of a token, and a shortest path to the state where it is."""
     data, path = subject.vocabulary.tokens[token], shortest_paths(subject.dfa)[state]
-    kind = "incomplete" if exact else "unsound"
-    message = f"after {path!r}, token {token} {data!r} is {'forbidden' if exact else 'allowed'}"
-    witness = {
-        "hex": path.hex(),
-        "token": {"id": token} | ({} if data is None else {"hex": data.hex()}),
-    }
-    return Outcome("refuted", method, domain, message, witness, kind)
+    shown = {"id": token} | ({} if data is None else {"hex": data.hex()})
+    message = f"after {path!r}, token {token} {data!r} {told}"
+    return replace(outcome, message=message, witness={"hex": path.hex(), "token": shown})

@@ -1,4 +1,4 @@
-"""Members of a language and their near misses, drawn from its automaton with a seed."""
+"""Members of a language, paths to its states, and pairs of state and token, drawn from its automaton with a seed."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from reference.dfa import DEAD, Dfa
+from reference.masks import TokenIndex
 
 
 def members(dfa: Dfa, count: int, seed: int, *, longest: int = 200) -> Iterator[bytes]:
@@ -42,6 +43,17 @@ def shortest_paths(dfa: Dfa) -> list[bytes]:
                 paths[target] = paths[state] + bytes([byte])
                 queue.append(target)
     return [paths[state] for state in range(dfa.n_states)]
+
+
+def token_pairs(index: TokenIndex, count: int, seed: int) -> Iterator[tuple[int, int]]:
+    """Pairs (state, token) at `count` drawn states: any token, an allowed one, the first and last id, each EOS."""
+    generator = np.random.default_rng(seed)
+    ends = sorted({0, len(index) - 1} | index.vocabulary.eos)
+    for _ in range(count):
+        state = int(generator.integers(index.n_states))
+        allowed = np.flatnonzero(index.mask(state))
+        drawn = [int(generator.integers(len(index))), *map(int, generator.permutation(allowed)[:1])]
+        yield from ((state, token) for token in drawn + ends)
 
 
 def _member(dfa: Dfa, finish: list[bytes], generator: np.random.Generator, longest: int) -> bytes:

@@ -6,7 +6,7 @@ the derivatives of the pattern about prefix · token, one token at a time; `mask
 one byte column after the other. The pitfall is a token's later bytes: each is walked from where the earlier ones led.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
@@ -45,6 +45,17 @@ def mask_rows(
         row[columns.alive(steps, state)] = True
         row[sorted(ends)] = state in accepting
         yield row
+
+
+def next_state(
+    accept: Container[int], table: Table, state: int, token: int, tokens: Sequence[Token], eos: Iterable[int]
+) -> int:
+    """δ*(state, bytes(token)); an EOS stays in an accepting state. DEAD for what is not allowed: no mask is asked."""
+    if token in _ends(tokens, eos):
+        return state if state in accept else DEAD
+    for byte in tokens[token] or b"":
+        state = DEAD if state == DEAD else table[state][byte]
+    return state if tokens[token] else DEAD
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from oracles.canonical import canonical
 from oracles.derivatives import automaton, is_member, is_viable
 from oracles.errors import OracleError
 from oracles.pattern_reader import PatternRefused
-from oracles.token_masks import allowed, mask_rows
+from oracles.token_masks import allowed, mask_rows, next_state
 from properties.oracle_subjects import automata, chances, patterns, strings
 
 PIECES = [
@@ -82,6 +82,26 @@ def test_the_row_of_the_state_that_a_prefix_leads_to_is_what_derivatives_allow_a
         assert said == set()
     else:
         assert said == set(np.flatnonzero(list(mask_rows(accept, table, tokens, {len(tokens) - 1}))[state]))
+
+
+@given(automata(), vocabularies())
+def test_the_next_state_is_live_for_exactly_the_tokens_of_the_row(subject, vocabulary):
+    accept, table = subject
+    tokens, eos = vocabulary
+    for state, row in enumerate(mask_rows(accept, table, tokens, eos)):
+        reached = [next_state(accept, table, state, token, tokens, eos) for token in range(len(tokens))]
+        assert [place != -1 for place in reached] == row.tolist()
+        assert all(reached[end] in (state, -1) for end in eos)
+
+
+def test_the_next_state_is_where_all_bytes_lead():
+    accept, table = automaton("abc|ad")
+    tokens = [b"a", b"ab", b"abc", b"ac", b"", None, None]
+    walked = [next_state(accept, table, 0, token, tokens, {6}) for token in range(7)]
+    one = table[0][97]
+    two = table[one][98]
+    assert walked == [one, two, table[two][99], -1, -1, -1, -1]
+    assert next_state(accept, table, walked[2], 6, tokens, {6}) == walked[2]
 
 
 def test_the_hand_example_allows_a_first_and_then_b_and_the_end():

@@ -3,18 +3,20 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from engine.obligations import OBLIGATIONS
+from engine.obligations import OBLIGATIONS, Outcome
 from engine.results import Record
 from engine.subject import Settings, Subject
 from engine.suite import languages, pattern_language, select
 from engine.verify import Job, summary, verify_language
 from reference.compile import regex_to_dfa
 from reference.dfa import Dfa
+from reference.errors import MaskError
 from reference.masks import TokenIndex
 from reference.vocabulary import load_vocabulary
 
@@ -88,6 +90,86 @@ def test_one_wrong_bit_of_one_mask_is_refuted_with_its_path_and_token() -> None:
     outcome = found["masks-exact"]
     assert (outcome.verdict, outcome.kind) == ("refuted", "unsound")
     assert outcome.witness == {"hex": b"ca".hex(), "token": {"id": 0, "hex": "20"}}
+
+
+def judged(name: str, subject: Subject) -> Outcome:
+    """The outcome of one obligation."""
+    return next(each for each in OBLIGATIONS if each.name == name).judge(subject)
+
+
+def with_next_state(change: Callable[[int, int, int], int]) -> Subject:
+    """A subject whose index answers `next_state` as `change(state, token, right)` says; DEAD is right for a refusal."""
+    subject = Subject(pattern_language("words", "(cat|car|dog)s?"), load_vocabulary("toy"), QUICK)
+    right = TokenIndex(subject.dfa, subject.vocabulary)
+
+    def next_state(state: int, token: int) -> int:
+        try:
+            return change(state, token, right.next_state(state, token))
+        except MaskError:
+            return change(state, token, -1)
+
+    subject.index.next_state = next_state  # type: ignore[method-assign]
+    return subject
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda state, token, right: 2 if right == 1 else right, "leads to state 2, where state 1 is right"),
+        (
+            lambda state, token, right: 0 if right == -1 else right,
+            "leads to state 0, where a refusal is right",
+        ),
+        (
+            lambda state, token, right: -1 if right == 6 else right,
+            "leads to a refusal, where state 6 is right",
+        ),
+    ],
+    ids=["another state", "a forbidden token", "an allowed one"],
+)
+@pytest.mark.parametrize("every", [20_000, 0], ids=["every pair", "a sample"])
+def test_a_wrong_next_state_is_refuted_with_its_path_and_token(
+    change: Callable[[int, int, int], int], told: str, every: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.obligations.EVERY_PAIR", every)
+    outcome = judged("next-state", with_next_state(change))
+    assert (outcome.verdict, outcome.kind) == ("refuted", "advance_disagrees")
+    assert outcome.message.endswith(told)
+    assert set(outcome.witness) == {"hex", "token"}
+
+
+def test_next_states_that_were_sampled_are_never_called_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = with_next_state(lambda state, token, due: due)
+    assert judged("next-state", right).verdict == "proven"
+    assert judged("next-state", right).domain == {"states": 7, "tokens": 123, "pairs": 861}
+    monkeypatch.setattr("engine.obligations.EVERY_PAIR", 860)
+    sampled = judged("next-state", right)
+    assert (sampled.verdict, sampled.domain["seed"]) == ("tested", str(QUICK.seed))
+    assert QUICK.samples * 4 <= sampled.domain["pairs"] <= QUICK.samples * 5
+
+
+def test_one_wrong_bit_of_the_bool_table_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = Subject(pattern_language("words", "(cat|car|dog)s?"), load_vocabulary("toy"), QUICK)
+    assert judged("bitmask = mask", subject).domain["table"] == 7
+    right = TokenIndex.table
+
+    def wrong(index: TokenIndex) -> object:
+        rows = right(index)
+        rows[4, 122] ^= True
+        return rows
+
+    monkeypatch.setattr(TokenIndex, "table", wrong)
+    outcome = judged("bitmask = mask", subject)
+    assert (outcome.verdict, outcome.message) == (
+        "refuted",
+        "state 4: the bool table's row and the state's mask differ",
+    )
+
+
+def test_a_table_of_bools_that_would_be_too_large_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.obligations.MOST_BOOLS", 860)
+    subject = Subject(pattern_language("words", "(cat|car|dog)s?"), load_vocabulary("toy"), QUICK)
+    assert judged("bitmask = mask", subject).domain["table"] == 0
 
 
 def test_the_summary_counts_what_was_covered() -> None:
