@@ -30,6 +30,7 @@ from reference.errors import MaskError
 from reference.jsontext import loads
 from reference.masks import TokenIndex
 
+EQUIVALENT = "the automaton is the pattern's"
 EVERY_PAIR = 20_000
 MOST_BOOLS = 1 << 28
 ALL_KINDS: tuple[Kind, ...] = ("schema", "json_object", "pattern")
@@ -50,11 +51,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """What must be true of the languages of these kinds, and who judges it."""
+    """What must be true of the languages of these kinds, and who judges it; some prove one claim in several ways."""
 
     name: str
     judge: Callable[[Subject], Outcome]
     kinds: tuple[Kind, ...] = ALL_KINDS
+    claim: str = ""
 
 
 def parse_agrees(subject: Subject) -> Outcome:
@@ -221,9 +223,9 @@ def instances_agree(subject: Subject) -> Outcome:
 
 
 OBLIGATIONS: tuple[Obligation, ...] = (
-    Obligation("parse-agrees", parse_agrees),
-    Obligation("equivalent (certificate)", equivalent_by_certificate),
-    Obligation("equivalent (z3)", equivalent_by_z3),
+    Obligation("parse-agrees", parse_agrees, claim=EQUIVALENT),
+    Obligation("equivalent (certificate)", equivalent_by_certificate, claim=EQUIVALENT),
+    Obligation("equivalent (z3)", equivalent_by_z3, claim=EQUIVALENT),
     Obligation("schema-exact (z3)", schema_exact, JSON_KINDS),
     Obligation("trimmed", trimmed),
     Obligation("minimal", minimal),

@@ -201,6 +201,17 @@ def obligation_names() -> list[str]:
     return [obligation.name for obligation in OBLIGATIONS]
 
 
+def left_open(records: Sequence[Record]) -> list[str]:
+    """The undecided obligations whose claim no other obligation proved for that language: `language · obligation`."""
+    claims = {obligation.name: obligation.claim or obligation.name for obligation in OBLIGATIONS}
+    proven = {(record.case, claims.get(record.check)) for record in records if record.verdict == "proven"}
+    return [
+        f"{record.case} · {record.check}"
+        for record in records
+        if record.verdict == "undecided" and (record.case, claims.get(record.check)) not in proven
+    ]
+
+
 def summary(records: Sequence[Record]) -> dict[str, Any]:
     """Counts by verdict, the size of what the masks were compared on, median costs, and one line that says it."""
     judged = [record for record in records if record.check != "automaton"]
@@ -222,6 +233,7 @@ def summary(records: Sequence[Record]) -> dict[str, Any]:
     return {
         "languages": cases,
         **counts,
+        "left_open": left_open(records),
         "states": states,
         "tokens": tokens,
         "line": line,

@@ -4,16 +4,21 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from engine.obligations import OBLIGATIONS, Outcome
 from engine.results import Record
 from engine.subject import Settings, Subject
 from engine.suite import languages, pattern_language, select
 from engine.verify import Job, summary, verify_language
+from maskproof.__main__ import app, load_commands
+from oracles.errors import OracleError
 from reference.compile import regex_to_dfa
 from reference.dfa import Dfa
 from reference.errors import MaskError
@@ -170,6 +175,43 @@ def test_a_table_of_bools_that_would_be_too_large_is_not_counted(monkeypatch: py
     monkeypatch.setattr("engine.obligations.MOST_BOOLS", 860)
     subject = Subject(pattern_language("words", "(cat|car|dog)s?"), load_vocabulary("toy"), QUICK)
     assert judged("bitmask = mask", subject).domain["table"] == 0
+
+
+def exit_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, undecided: set[str]
+) -> tuple[int, dict[str, Any]]:
+    """How `verify` of a schema ends, with its summary, when these obligations' oracles decline."""
+
+    def declines(subject: Subject) -> Outcome:
+        raise OracleError("too much")
+
+    changed = [replace(each, judge=declines) if each.name in undecided else each for each in OBLIGATIONS]
+    monkeypatch.setattr("engine.verify.OBLIGATIONS", changed)
+    load_commands()
+    asked = ["verify", "optional-pair", "--vocab", "toy", "--json", "--results", str(tmp_path)]
+    done = CliRunner().invoke(app, asked)
+    return done.exit_code, json.loads(done.stdout)["summary"]
+
+
+@pytest.mark.parametrize("check", ["equivalent (z3)", "equivalent (certificate)", "parse-agrees"])
+def test_an_undecided_way_to_a_claim_that_another_way_proved_is_no_failure(
+    check: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    code, told = exit_code(monkeypatch, tmp_path, {check})
+    assert (code, told["undecided"], told["left_open"]) == (0, 1, [])
+
+
+@pytest.mark.parametrize(
+    "undecided",
+    [{"schema-exact (z3)"}, {"masks-exact"}, {"parse-agrees", "equivalent (certificate)", "equivalent (z3)"}],
+    ids=["schema", "masks", "all ways to one claim"],
+)
+def test_a_claim_that_nothing_proved_is_not_told_as_holding(
+    undecided: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    code, told = exit_code(monkeypatch, tmp_path, undecided)
+    assert (code, told["refuted"]) == (1, 0)
+    assert set(told["left_open"]) == {f"optional-pair · {check}" for check in undecided}
 
 
 def test_the_summary_counts_what_was_covered() -> None:

@@ -50,7 +50,7 @@ def run(
     results: Annotated[Path | None, typer.Option(help="Results folder (default reports/out).")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Prove the reference on languages: exit 0 all hold, 1 something refuted, 2 bad input."""
+    """Prove the reference on languages: exit 0 all hold, 1 something refuted or left open, 2 bad input."""
     chosen = _chosen(languages or [], pattern, dialect, schema)
     settings = Settings(z3_timeout_ms=int(z3_timeout * 1000), samples=samples, seed=seed)
     records: list[Record] = []
@@ -71,7 +71,7 @@ def run(
     order = [language.id for language in chosen]
     records.sort(key=lambda record: order.index(record.case))
     told = summary(records)
-    code = 1 if told["refuted"] else 0
+    code = 1 if told["refuted"] or told["left_open"] else 0
     if json_output:
         print_json("verify", code, told, records)
     else:
@@ -101,6 +101,12 @@ def _print(records: list[Record], chosen: tuple[Language, ...], told: dict[str, 
             if record.reproduce:
                 out.print(Text(f"    {record.reproduce}", "dim"), soft_wrap=True)
     out.print(Text(told["line"], "bold"), soft_wrap=True)
+    if told["left_open"]:
+        named = ", ".join(told["left_open"])
+        out.print(
+            Text(f"left open, by this and any other way: {named}; try a longer --z3-timeout", "yellow"),
+            soft_wrap=True,
+        )
     out.print(Text(f"cost (median of a language): {told['cost']}", "dim"), soft_wrap=True)
     out.print(Text(f"results: {shown(str(path))}", "dim"), soft_wrap=True)
 
