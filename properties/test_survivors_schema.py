@@ -103,3 +103,9 @@ def test_a_pattern_may_be_as_long_as_the_limit() -> None:
     with pytest.raises(TooLarge):
         json_schema_to_regex(schema, max_length=len(whole) - 1)
     check_length(5, 5)
+
+
+def test_an_object_in_an_object_is_written_by_hand() -> None:
+    null: Any = {"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}
+    outer: Any = {"type": "object", "properties": {"p": null}, "required": ["p"]}
+    assert json_schema_to_regex(outer) == r"\{\"p\":\{\"a\":null\}\}"
