@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from engine.audit.baseline import Accepted, read_baseline, sort_findings, write_baseline
 from engine.audit.compare import Difference, is_forced_first, wrong_tokens
-from engine.audit.corpus import broken_keyword, in_schema_order, spellings
 from engine.audit.exact import DONE, Exact, compiled, ids
 from engine.audit.forms import form_of, place_after
+from engine.audit.instances import broken_keyword, in_schema_order, spellings
 from engine.audit.junit import write_junit
 from engine.audit.plan import Case, Settings, all_grammars, forbidden, state_paths
 from engine.audit.policies import Policy, declared, language, members

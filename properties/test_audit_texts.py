@@ -1,10 +1,17 @@
-"""The audit's questions about texts: those that readers read in two ways, and how they are spelled."""
+"""The audit's questions about texts: those read in two ways, how they are spelled, how wrong ones are made small."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from engine.audit.instances import broken_keyword
+from engine.audit.plan import Settings
 from engine.audit.refusals import ambiguous, spellings
+from engine.audit.shrink import Budget
+from engine.audit.smallest import smaller_pairs, smaller_texts, smallest
+from engine.results import Record
+from properties.audit_ports import changed, fault, records
 
 
 @pytest.mark.parametrize("name", ["twice", "escaped-name", "escaped-name-first"])
@@ -25,3 +32,69 @@ def test_a_name_given_twice_is_tried_on_objects_that_say_themselves_that_they_ar
 def test_a_text_is_respelled_between_its_strings_alone(text: str, spaced: str) -> None:
     assert spellings(text, (b",", b":")) == [text, spaced]
     assert spellings(text, (b", ", b": ")) == [spaced, spaced]
+
+
+# Made small.
+
+
+def found(command: list[str], folder: Path, check: str, asked: Settings, **more: str) -> list[Record]:
+    every = records(command, folder, asked, **more)
+    return [record for record in every if record.check == check and record.verdict == "refuted"]
+
+
+TEXTS = Settings(vocabularies=("bytes",), languages=("city",), walks=1, length=20, programs=0)
+
+
+def test_smaller_things_are_taken_as_long_as_they_go_wrong() -> None:
+    assert smallest("xxaxxbxx", smaller_texts, lambda text: "a" in text and "b" in text, Budget()) == "ab"
+    assert smallest('{"a":[1,{"b":2}]}', smaller_texts, lambda text: "2" in text, Budget()) == "2"
+    assert smallest("abc", smaller_texts, lambda text: True, Budget(runs=0)) == "abc"
+
+
+def test_schema_and_value_go_down_together() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"b": {"type": "array", "items": {"type": "integer", "minimum": 3}}},
+    }
+
+    def is_wrong(pair: tuple[object, object]) -> bool:
+        return "minimum" in json.dumps(pair[0]) and "1" in json.dumps(pair[1])
+
+    small = smallest((schema, {"b": [4, 1]}), smaller_pairs, is_wrong, Budget())
+    assert len(json.dumps(small)) < 40 and "minimum" in json.dumps(small[0])
+
+
+def test_a_keyword_of_a_refusal_that_is_not_enforced_is_made_small(tmp_path: Path) -> None:
+    planted = fault("keywords-ignored")
+    wrong = found(changed(tmp_path, planted.old, planted.new), tmp_path, "refusals", TEXTS)
+    (record,) = [one for one in wrong if one.case == "refusal:keyword-minimum"]
+    assert record.kind == "not_enforced"
+    source = json.loads(record.witness["source"])
+    assert source.keys() == {"type", "minimum"} and len(record.witness["text"]) == 1
+    assert broken_keyword(source, json.loads(record.witness["text"])) == "minimum"
+    assert record.witness["original"]["text"] == '{"v":9}'
+
+
+def test_a_text_that_the_engine_leads_to_is_made_small_with_its_schema(tmp_path: Path) -> None:
+    """Strings that may hold control characters: the shortest such text, under the shortest schema of it."""
+    command = changed(tmp_path, "(?:[\\x20\\x21\\x23-\\x5b", "(?:[\\x01-\\x21\\x23-\\x5b")
+    wrong = found(command, tmp_path, "free", TEXTS)
+    (record,) = wrong
+    assert record.kind == "unsound"
+    assert json.loads(record.witness["source"]) == {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+    }
+    assert len(record.witness["text"]) == len('{"city":"?"}') < len(record.witness["original"]["text"])
+
+
+def test_a_wrong_answer_of_a_surface_is_made_small(tmp_path: Path) -> None:
+    asked = Settings(vocabularies=("bytes",), walks=0, programs=0, states=1)
+    command = changed(
+        tmp_path, 'separators=(",", ":"), ensure_ascii=False', 'separators=(",", ":"), ensure_ascii=True'
+    )
+    every = records(command, tmp_path, asked)
+    record = next(one for one in every if one.check == "dumps" and one.verdict == "refuted")
+    every.close()  # type: ignore[attr-defined]
+    assert record.kind == "text_differs" and len(record.witness["text"]) == 3
+    assert len(record.witness["original"]["text"]) > 3

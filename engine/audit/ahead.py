@@ -6,14 +6,15 @@ the smallest automata over small vocabularies, where every port can count tokens
 
 import random
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from engine.audit.exact import Exact, compiled, exact
-from engine.audit.findings import Subject, source
+from engine.audit.findings import Subject
 from engine.audit.plan import Case, is_brief
 from engine.audit.runner import Runner
-from engine.audit.surfaces import Ask, judge
+from engine.audit.surfaces import Ask, about_case, judge
 from engine.host import Port
 from engine.protocol import PortError, bytes_of, integer_of, mask_of, packed_mask
 from engine.results import Record
@@ -36,11 +37,10 @@ def records(runner: Runner, subject: Subject, cases: list[Case], seed: int) -> I
         return
     for case in _small(cases, runner):
         if "forced" in features:
-            yield judge(subject, case.id, "forced", _forced(runner, case), runner, **source(case.grammar))
+            yield judge(subject, case.id, "forced", about_case(case, partial(_forced, runner)), runner)
         if "budget" in features:
-            yield judge(
-                subject, case.id, "budget", _budget(runner, case, seed), runner, **source(case.grammar)
-            )
+            question = about_case(case, partial(_budget, runner, seed=seed))
+            yield judge(subject, case.id, "budget", question, runner)
 
 
 def _small(cases: list[Case], runner: Runner) -> list[Case]:
@@ -97,7 +97,7 @@ def _forced_now(port: Port, session: int, *, is_first: bool) -> bytes | str:
         return str(error)
 
 
-def _budget(runner: Runner, case: Case, seed: int) -> Ask:
+def _budget(runner: Runner, case: Case, *, seed: int) -> Ask:
     """Budgets around the least: one less is refused, and each walk under one has exact masks until it ends."""
 
     def ask() -> tuple[str, str]:

@@ -14,42 +14,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.validators import validator_for
-
 from engine.audit.exact import compiled
 from engine.audit.findings import Subject, source, text_case
 from engine.audit.free import free_record
+from engine.audit.instances import Instance, Scribe, broken_keyword, spellings, wrong_kind
 from engine.audit.plan import Case
-from engine.audit.policies import Policy, by_name
 from engine.audit.problems import problem_of
-from engine.audit.reductions import smaller_schemas
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar
-from engine.audit.shrink import Budget
-from engine.audit.writing import Tokenizer, Written, tokenizer, write_text
+from engine.audit.smallest import SHRUNK_A_KIND, compact, quick
 from engine.errors import BadInput, Refused
 from engine.host import PortFault
 from engine.protocol import PortError, Violation
 from engine.results import Record
 from reference.vocabulary import Vocabulary
 
-SHRUNK_A_KEYWORD = 2
 FREE_WALKS = 4
 VERBS = {
     "incomplete": "cannot be written, and is valid",
     "not_enforced": "can be written, and breaks {!r}",
     "stuck": "is refused in the middle, though its schema was taken",
+    "advance_disagrees": "has a token that the mask allows and the engine refuses",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """A value, and whether the schema allows it."""
-
-    value: Any
-    valid: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +81,18 @@ class Judge:
     subject: Subject
     vocabulary: Vocabulary
     seed: int
-    cut: Tokenizer = field(init=False)
+    scribe: Scribe = field(init=False)
     shrunk: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        """Index the vocabulary once."""
-        self.cut = tokenizer(self.vocabulary)
+        """Give the scribe the same port."""
+        self.scribe = Scribe(self.runner, self.vocabulary)
 
     def entry(self, entry: Entry) -> Iterator[Record]:
         """The records of one file."""
         case = f"corpus:{entry.name}"
         try:
-            handle = self._compiled(entry.schema)
+            handle = self.scribe.compiled(entry.schema)
             yield from self._instances(case, entry, handle)
             yield free_record(self.runner, self.subject, self._case(case, entry), self.seed, FREE_WALKS)
         except Declined as declined:
@@ -117,12 +103,7 @@ class Judge:
             yield self.subject.record(case, "corpus", "refuted", kind=kind, message=message, witness=shown)
 
     def _case(self, case: str, entry: Entry) -> Case:
-        return Case(case, Grammar("json_schema", _text(entry.schema)), self.vocabulary)
-
-    def _compiled(self, schema: Any) -> int:
-        if self.runner.vocabulary is not self.vocabulary:
-            self.runner.give(self.vocabulary)
-        return self.runner.compile(Grammar("json_schema", _text(schema)))
+        return Case(case, Grammar("json_schema", compact(entry.schema)), self.vocabulary)
 
     def _instances(self, case: str, entry: Entry, handle: int) -> Iterator[Record]:
         """Write every instance whose claim holds; one record when all went right, one for each thing that did not."""
@@ -133,7 +114,7 @@ class Judge:
                 counts["undecided"] += 1
                 continue
             wanted = self._wanted(entry.schema, instance)
-            written = self._written(handle, entry.schema, instance.value)
+            written = self.scribe.written(handle, entry.schema, instance.value)
             if wanted is None or written is None:
                 counts["narrowed" if wanted is None else "unspellable"] += 1
                 continue
@@ -144,7 +125,7 @@ class Judge:
             counts["wrong"] += 1
             if (kind, keyword or "") not in told:
                 told.add((kind, keyword or ""))
-                yield self._finding(case, entry.schema, instance, keyword or "", kind)
+                yield self._finding(case, entry.schema, instance, keyword or "", kind, written.text)
         if not counts["wrong"]:
             yield self.subject.record(
                 case,
@@ -163,30 +144,20 @@ class Judge:
         if not instance.valid or self.runner.policy.any_order:
             return instance.valid
         try:
-            dfa = compiled(Grammar("json_schema", _text(schema)), self.runner.policy)
+            dfa = compiled(Grammar("json_schema", compact(schema)), self.runner.policy)
         except Refused:
             return True
         texts = spellings(schema, instance.value, self.runner.policy)
         return True if any(dfa.matches(text.encode("utf-8", "replace")) for text in texts) else None
 
-    def _written(self, handle: int, schema: Any, value: Any) -> Written | None:
-        """The spelling that goes farthest; None when the vocabulary has no tokens for any."""
-        tries: list[Written] = []
-        for text in spellings(schema, value, self.runner.policy):
-            tokens = self.cut(text.encode("utf-8", "replace"))
-            if tokens:
-                tries.append(write_text(self.runner, handle, tokens))
-                if tries[-1].whole:
-                    break
-        return max(tries, key=lambda one: (one.whole, one.done)) if tries else None
-
-    def _finding(self, case: str, schema: Any, instance: Instance, keyword: str, kind: str) -> Record:
-        begun = time.perf_counter()
-        small, value = schema, instance.value
-        if self.shrunk[kind + keyword] < SHRUNK_A_KEYWORD:
+    def _finding(
+        self, case: str, schema: Any, instance: Instance, keyword: str, kind: str, text: str
+    ) -> Record:
+        begun, small = time.perf_counter(), schema
+        if self.shrunk[kind + keyword] < SHRUNK_A_KIND:
             self.shrunk[kind + keyword] += 1
-            small, value = self._small(schema, instance, keyword, kind)
-        text = spellings(small, value, self.runner.policy)[0]
+            small, value = self.scribe.made_small(schema, instance, quick(), self._is_asked)
+            text = self.scribe.goes_wrong(small, replace(instance, value=value))[2] or text
         verb = VERBS[kind].format(keyword)
         return self.subject.record(
             case,
@@ -196,118 +167,17 @@ class Judge:
             message=f"{text[:200]} {verb}",
             seconds=time.perf_counter() - begun,
             witness={
-                **source(Grammar("json_schema", _text(small))),
-                "original": source(Grammar("json_schema", _text(schema))),
+                **source(Grammar("json_schema", compact(small))),
+                "original": source(Grammar("json_schema", compact(schema))),
                 "text": text,
             },
             reproduce=self._reproduce(small, text, kind, valid=instance.valid),
-            detail={"keyword": keyword, "shrunk": {"from": len(_text(schema)), "to": len(_text(small))}},
+            detail={"keyword": keyword, "shrunk": {"from": len(compact(schema)), "to": len(compact(small))}},
         )
 
-    def _small(self, schema: Any, instance: Instance, keyword: str, kind: str) -> tuple[Any, Any]:
-        """Schema and instance with parts taken away, as long as the instance goes wrong in the same way."""
-        budget = Budget(runs=200, seconds=10.0)
-        small = (schema, instance.value)
-        while True:
-            for smaller in _smaller_pairs(*small):
-                if self._is_wrong(smaller[0], replace(instance, value=smaller[1]), keyword, kind, budget):
-                    small = smaller
-                    break
-            else:
-                return small
-
-    def _is_wrong(self, schema: Any, instance: Instance, keyword: str, kind: str, budget: Budget) -> bool:
-        try:
-            broken = broken_keyword(schema, instance.value)
-        except (SchemaError, TypeError, ValueError, RecursionError):
-            return False
-        if (broken or "") != keyword or not budget.spend():
-            return False
-        try:
-            handle = self._compiled(schema)
-            written = self._written(handle, schema, instance.value)
-            if written is None or self._wanted(schema, instance) is None:
-                return False
-            return wrong_kind(instance, written) == kind
-        except (Declined, PortError, Violation):
-            return False
-        except PortFault:
-            self.runner.restart()
-            return False
+    def _is_asked(self, schema: Any, instance: Instance) -> bool:
+        return self._wanted(schema, instance) is not None
 
     def _reproduce(self, schema: Any, text: str, kind: str, *, valid: bool) -> str:
-        grammar = Grammar("json_schema", _text(schema))
+        grammar = Grammar("json_schema", compact(schema))
         return text_case(self.subject, grammar, self.vocabulary, text, kind, valid=valid)
-
-
-def wrong_kind(instance: Instance, written: Written) -> str:
-    """What is wrong with how far an instance went; nothing when it is writable exactly if it is valid."""
-    if written.stuck:
-        return "stuck"
-    if written.whole == instance.valid:
-        return ""
-    return "incomplete" if instance.valid else "not_enforced"
-
-
-def broken_keyword(schema: Any, value: Any) -> str | None:
-    """The keyword that an instance breaks, None when it is valid; raises SchemaError for a broken schema."""
-    validator = validator_for(schema, default=Draft202012Validator)
-    validator.check_schema(schema)
-    error = next(validator(schema).iter_errors(value), None)
-    if error is None:
-        return None
-    while (
-        isinstance(error, ValidationError)
-        and error.validator in ("anyOf", "oneOf", "allOf")
-        and len(error.context or []) == 1
-    ):
-        error = (error.context or [])[0]
-    return str(error.validator)
-
-
-def spellings(schema: Any, value: Any, policy: Policy) -> list[str]:
-    """The texts in which an instance is tried: with the port's separators, in the order that it has, and in others."""
-    styles = ((policy.separators[0].decode(), policy.separators[1].decode()), (",", ":"), (", ", ": "))
-    orders = [in_schema_order(schema, value), value]
-    if policy.sorted_members:
-        orders.insert(0, by_name(value))
-    texts = [json.dumps(order, separators=style, ensure_ascii=False) for style in styles for order in orders]
-    return list(dict.fromkeys(texts))
-
-
-def in_schema_order(schema: Any, value: Any) -> Any:
-    """The value with its members in the order of the schema's `properties`, others after them."""
-    if not isinstance(schema, dict):
-        return value
-    if isinstance(value, list):
-        items = schema.get("items")
-        return [in_schema_order(items, item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    properties = schema.get("properties")
-    known = properties if isinstance(properties, dict) else {}
-    names = [name for name in known if name in value] + [name for name in value if name not in known]
-    return {name: in_schema_order(known.get(name), value[name]) for name in names}
-
-
-def _smaller_pairs(schema: Any, value: Any) -> Iterator[tuple[Any, Any]]:
-    """A part of the schema with the part of the instance that it is about, then either made smaller alone."""
-    if isinstance(schema, dict):
-        properties, items = schema.get("properties"), schema.get("items")
-        if isinstance(properties, dict) and isinstance(value, dict):
-            yield from ((inner, value[name]) for name, inner in properties.items() if name in value)
-        if isinstance(items, dict) and isinstance(value, list):
-            yield from ((items, item) for item in value)
-    yield from ((smaller, value) for smaller in _shorter(schema))
-    yield from ((schema, smaller) for smaller in _shorter(value))
-
-
-def _shorter(value: Any) -> Iterator[Any]:
-    text = _text(value)
-    for smaller in smaller_schemas(value):
-        if len(_text(smaller)) < len(text):
-            yield smaller
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

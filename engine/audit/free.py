@@ -7,19 +7,24 @@ masks, short ways out preferred, and a text that ends is given to a JSON reader 
 import json
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
+from jsonschema.exceptions import SchemaError, ValidationError
 
 from engine.audit.exact import ids
 from engine.audit.findings import Subject, source, text_case
+from engine.audit.instances import Instance, Scribe
 from engine.audit.plan import Case
 from engine.audit.problems import problem_of
+from engine.audit.reductions import reductions
 from engine.audit.runner import Declined, Runner
-from engine.audit.writing import Stuck, ask_mask, open_session
+from engine.audit.scenario import Grammar
+from engine.audit.smallest import SHRUNK_A_KIND, compact, quick, smaller_texts, smallest
+from engine.audit.writing import Stuck, ask_mask, open_session, tokenizer, write_text
 from engine.host import PortFault
 from engine.protocol import PortError, Violation
 from engine.results import Record
@@ -59,7 +64,7 @@ class FreeWalker:
         except Stuck as stuck:
             told = ("stuck", str(stuck))
         self.runner.port.request("close", session=session)
-        ended = bool(tokens) and tokens[-1] in self.vocabulary.eos
+        ended = not told[0] and bool(tokens) and tokens[-1] in self.vocabulary.eos
         pieces = (self.vocabulary.tokens[token] or b"" for token in tokens[: len(tokens) - ended])
         text = b"".join(pieces)
         if not ended:
@@ -79,6 +84,7 @@ class FreeWalker:
             except PortError as error:
                 if error.kind not in ("illegal", "refused"):
                     raise
+                tokens.append(token)
                 return "advance_disagrees", f"token {token} is in the mask, and refused: {error.message}"
             tokens.append(token)
         return "", ""
@@ -114,14 +120,19 @@ def free_record(runner: Runner, subject: Subject, case: Case, seed: int, many: i
     seconds = time.perf_counter() - begun
     wrong = next((outcome for outcome in outcomes if outcome.wrong), None)
     if wrong is not None:
-        return _wrong(subject, case, wrong, seconds)
+        return _wrong(runner, subject, case, wrong, seconds)
     domain = {"walks": many, "ended": sum(outcome.ended for outcome in outcomes), "seed": str(seed)}
     return subject.record(case.id, "free", "tested", method=METHOD, domain=domain, seconds=seconds)
 
 
-def _wrong(subject: Subject, case: Case, outcome: Outcome, seconds: float) -> Record:
-    text = outcome.text.decode("utf-8", "backslashreplace")
+def _wrong(runner: Runner, subject: Subject, case: Case, outcome: Outcome, seconds: float) -> Record:
+    """The record of a text that went wrong, made small when it is one of the first of its kind."""
+    grammar, text = case.grammar, outcome.text.decode("utf-8", "backslashreplace")
     kind = outcome.kind
+    shown: dict[str, Any] = {**source(case.grammar), "text": text}
+    if runner.may_shrink("free", kind, SHRUNK_A_KIND):
+        grammar, text = _small(runner, case, outcome, text)
+        shown = {**source(grammar), "text": text, "original": shown}
     return subject.record(
         case.id,
         "free",
@@ -130,10 +141,52 @@ def _wrong(subject: Subject, case: Case, outcome: Outcome, seconds: float) -> Re
         method=METHOD,
         message=outcome.wrong,
         seconds=seconds,
-        witness={**source(case.grammar), "text": text},
-        reproduce=text_case(subject, case.grammar, case.vocabulary, text, kind),
-        detail={"keyword": outcome.keyword},
+        witness=shown,
+        reproduce=text_case(subject, grammar, case.vocabulary, text, kind),
+        detail={
+            "keyword": outcome.keyword,
+            "shrunk": {"from": len(case.grammar.source), "to": len(grammar.source)},
+        },
     )
+
+
+def _small(runner: Runner, case: Case, outcome: Outcome, text: str) -> tuple[Grammar, str]:
+    """A smaller schema and text: as a value where one is read and breaks a keyword, else the schema, then the text."""
+    schema, scribe, budget = json.loads(case.grammar.source), Scribe(runner, case.vocabulary), quick()
+    if outcome.keyword:
+        less, value = scribe.made_small(schema, Instance(json.loads(text), valid=False), budget)
+        kind, _, spelled = scribe.goes_wrong(less, Instance(value, valid=False))
+        if kind == outcome.kind:
+            return Grammar("json_schema", compact(less)), spelled
+
+    def is_wrong(pair: tuple[str, str]) -> bool:
+        return text_fault(scribe, *pair) == outcome.kind
+
+    def smaller(pair: tuple[str, str]) -> Iterator[tuple[str, str]]:
+        yield from ((source, pair[1]) for source in reductions("json_schema", pair[0]))
+        yield from ((pair[0], less) for less in smaller_texts(pair[1]))
+
+    source, text = smallest((case.grammar.source, text), smaller, is_wrong, budget)
+    return Grammar("json_schema", source), text
+
+
+def text_fault(scribe: Scribe, source: str, text: str) -> str:
+    """The kind of what is wrong with a text written under a schema; nothing when it is not let be written."""
+    try:
+        schema = json.loads(source)
+        Draft202012Validator.check_schema(schema)
+        written = write_text(
+            scribe.runner, scribe.compiled(schema), tokenizer(scribe.vocabulary)(text.encode())
+        )
+    except (Declined, PortError, Violation, SchemaError):
+        return ""
+    except PortFault:
+        scribe.runner.restart()
+        return ""
+    if written.problem or not written.whole:
+        return written.problem
+    wrong, keyword = fault_of(text.encode(), schema)
+    return ("not_enforced" if keyword else "unsound") if wrong else ""
 
 
 def fault_of(text: bytes, schema: Any) -> tuple[str, str]:

@@ -11,17 +11,19 @@ import json
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
 from engine.audit.findings import Subject, source, text_case
+from engine.audit.instances import Instance, Scribe
 from engine.audit.plan import DATA
 from engine.audit.problems import Problem, problem_of
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar, Scenario, digest, write
+from engine.audit.smallest import SHRUNK_A_KIND, compact, quick
 from engine.audit.writing import Written, tokenizer, write_text
 from engine.host import PortFault
 from engine.protocol import PortError, Violation
@@ -95,9 +97,9 @@ class _Told:
         self.subject, self.refusal, self.vocabulary = subject, refusal, vocabulary
 
     def record(self, verdict: str, **fields: Any) -> Record:
-        if verdict == "refuted":
-            fields.setdefault("witness", source(self.refusal.grammar))
-            fields.setdefault("reproduce", self._reproduce(fields["kind"], fields["message"]))
+        if verdict == "refuted" and "reproduce" not in fields:
+            fields["witness"] = source(self.refusal.grammar)
+            fields["reproduce"] = self._reproduce(fields["kind"], fields["message"])
         method = (
             "compiled" if self.refusal.instance is None else "compiled, then the invalid instance written"
         )
@@ -112,13 +114,27 @@ class _Told:
         except (PortError, Violation, PortFault) as problem:
             return self.broken(runner, problem)
         seconds = time.perf_counter() - begun
-        if found.stuck:
-            return self.record("refuted", kind="stuck", message=found.message, seconds=seconds)
-        if not found.whole:
+        if not found.whole and not found.problem:
             return self.record("tested", seconds=seconds, message=f"taken and enforced: {found.message}")
-        message = f"{instance} can be written: {self.refusal.why}"
-        shown = {**source(self.refusal.grammar), "text": instance}
-        return self.record("refuted", kind="not_enforced", message=message, witness=shown, seconds=seconds)
+        kind = found.problem or "not_enforced"
+        message = found.message if found.problem else f"{instance} can be written: {self.refusal.why}"
+        small, text = self._small(runner, instance, kind) or (self.refusal.grammar, found.text)
+        shown: dict[str, Any] = {**source(small), "text": text}
+        if small != self.refusal.grammar:
+            shown["original"] = {**source(self.refusal.grammar), "text": instance}
+        again = text_case(self.subject, small, self.vocabulary, text, kind)
+        told = {"witness": shown, "reproduce": again, "seconds": seconds}
+        return self.record("refuted", kind=kind, message=message, **told)
+
+    def _small(self, runner: Runner, instance: str, kind: str) -> tuple[Grammar, str] | None:
+        """Schema and instance with parts taken away; None for a text that readers read in two ways."""
+        schema, value = json.loads(self.refusal.grammar.source), json.loads(instance)
+        if compact(value) != instance or not runner.may_shrink("refusals", self.refusal.id, SHRUNK_A_KIND):
+            return None
+        scribe = Scribe(runner, self.vocabulary)
+        small, less = scribe.made_small(schema, Instance(value, valid=False), quick())
+        found, _, text = scribe.goes_wrong(small, Instance(less, valid=False))
+        return (Grammar("json_schema", compact(small)), text) if found == kind else None
 
     def broken(self, runner: Runner, problem: Problem) -> Record:
         """The record of a port that did not answer as it must."""
@@ -129,14 +145,11 @@ class _Told:
         """The spelling of the instance that goes farthest: compact, with the port's separators, as Python writes it."""
         cut = tokenizer(self.vocabulary)
         texts = dict.fromkeys([instance, *spellings(instance, runner.policy.separators)])
-        tries = [write_text(runner, grammar, cut(text.encode())) for text in texts]
+        tries = [replace(write_text(runner, grammar, cut(text.encode())), text=text) for text in texts]
         return max(tries, key=lambda one: (one.whole, one.done))
 
     def _reproduce(self, kind: str, message: str) -> str:
-        grammar, text = self.refusal.grammar, self.refusal.instance
-        if kind in ("not_enforced", "stuck") and text is not None:
-            return text_case(self.subject, grammar, self.vocabulary, text, kind)
-        scenario = Scenario((self.vocabulary,), (grammar,), (("compile", 0),))
+        scenario = Scenario((self.vocabulary,), (self.refusal.grammar,), (("compile", 0),))
         path = self.subject.findings / f"{kind}-{digest(scenario)}.json"
         write(path, scenario, port=self.subject.name, kind=kind, message=message)
         return self.subject.replay(path)

@@ -13,6 +13,9 @@ from engine.host import Port, PortFault
 from engine.results import Record
 from reference.errors import Refused
 
+PROBLEMS = ("stuck", "advance_disagrees")
+"""What may be wrong with writing a text, whether it is valid or not."""
+
 
 def replay(port: Port, path: Path, subject: Callable[[Port], Subject]) -> list[Record]:
     """The records of one file: refuted when the fault shows again, tested when it does not."""
@@ -77,7 +80,7 @@ def _written(runner: Runner, who: Subject, case: str, scenario: Scenario, about:
         return who.record(case, "replay", "refused", message=str(declined))
     kind = str(about.get("kind", "incomplete" if valid else "not_enforced"))
     found = write_text(runner, handle, tokenizer(scenario.vocabularies[0])(text.encode()))
-    if not found.stuck if kind == "stuck" else found.whole == valid:
+    if kind != found.problem if kind in PROBLEMS else found.whole == valid:
         return who.record(case, "replay", "tested", message="the fault does not show")
     message = f"{text} can be written" if found.whole else f"{text} cannot be written: {found.message}"
     return who.record(case, "replay", "refuted", kind=kind, message=message)

@@ -11,6 +11,7 @@ on, whatever the engine calls it: `stuck`, or `eos_missing` where the output is 
 import contextlib
 import json
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -83,6 +84,7 @@ class Runner:
         self.begun: set[tuple[Grammar, str]] = set()
         self.refused: set[tuple[Grammar, str]] = set()
         self.history: list[Scenario] = []
+        self.shrunk: Counter[tuple[str, str]] = Counter()
         self.vocabulary: Vocabulary | None = None
         self.grammars: dict[Grammar, int] = {}
 
@@ -136,6 +138,11 @@ class Runner:
         self.grammars[grammar] = integer_of(answer, "grammar")
         self.taken.add((grammar, self._digest()))
         return self.grammars[grammar]
+
+    def may_shrink(self, check: str, kind: str, most: int) -> bool:
+        """Whether this is one of the first findings of a kind in a check, which are made small."""
+        self.shrunk[check, kind] += 1
+        return self.shrunk[check, kind] <= most
 
     def exact(self, grammar: Grammar) -> Exact:
         """The truth about a grammar over the vocabulary of now."""

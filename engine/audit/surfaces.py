@@ -3,8 +3,10 @@
 import math
 import random
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -12,8 +14,10 @@ from engine.audit.findings import Subject, source
 from engine.audit.plan import Case, all_grammars
 from engine.audit.policies import compiled_plain, json_pattern
 from engine.audit.problems import problem_of
-from engine.audit.runner import Runner
+from engine.audit.reductions import reductions
+from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar
+from engine.audit.smallest import SHRUNK_A_KIND, quick, smaller_texts, smallest
 from engine.audit.writing import Stuck
 from engine.host import PortFault
 from engine.protocol import PortError, Violation, integer_of, logits_text, text_of
@@ -27,27 +31,84 @@ from reference.pcg32 import Pcg32
 from reference.sampling import SamplingParams, constrained_sample
 
 HONEST = ("refused", "unsupported", "invalid")
+SLOW = ("hang", "memory")
+T = TypeVar("T")
 Ask = Callable[[], tuple[str, str]]
 """Asks one question; returns ("", "") when the answer is right, else the kind and what differs."""
 
 
-def judge(subject: Subject, case: str, check: str, ask: Ask, runner: Runner, **witness: Any) -> Record:
-    """One record of one question of a surface."""
+@dataclass(frozen=True, slots=True)
+class Question(Generic[T]):
+    """A question of a surface about a thing, how smaller things come from it, and how it is shown to a person."""
+
+    about: T
+    ask: Callable[[T], Ask]
+    smaller: Callable[[T], Iterable[T]]
+    shown: Callable[[T], dict[str, Any]]
+
+
+def judge(subject: Subject, case: str, check: str, question: Question[T], runner: Runner) -> Record:
+    """One record of one question; what goes wrong is made small, for the first two of a kind."""
     begun = time.perf_counter()
+    verdict, kind, message = _answer(question.ask(question.about), runner)
+    if verdict != "refuted":
+        seconds, method = (
+            time.perf_counter() - begun,
+            "beside the reference's answer" if verdict == "tested" else "",
+        )
+        return subject.record(case, check, verdict, message=message, seconds=seconds, method=method)
+    small, shown = question.about, question.shown(question.about)
+    if kind not in SLOW and runner.may_shrink(check, kind, SHRUNK_A_KIND):
+        small = smallest(question.about, question.smaller, _shows(question, kind, runner), quick())
+    if small != question.about:
+        message = _answer(question.ask(small), runner)[2] or message
+        shown = {**question.shown(small), "original": shown}
+    seconds = time.perf_counter() - begun
+    return subject.record(case, check, "refuted", kind=kind, message=message, seconds=seconds, witness=shown)
+
+
+def _shows(question: Question[T], kind: str, runner: Runner) -> Callable[[T], bool]:
+    return lambda smaller: _answer(question.ask(smaller), runner)[1] == kind
+
+
+def _answer(ask: Ask, runner: Runner) -> tuple[str, str, str]:
+    """Verdict, kind and message of one question; what the reference does not take shows nothing."""
     try:
         kind, message = ask()
+    except Declined as declined:
+        return "refused", "", str(declined)
     except PortError as error:
         if error.kind in HONEST:
-            return subject.record(case, check, "refused", message=str(error))
+            return "refused", "", str(error)
         kind, message = problem_of(runner, error)
     except (Violation, PortFault) as problem:
         kind, message = problem_of(runner, problem)
-    seconds = time.perf_counter() - begun
-    if not kind:
-        return subject.record(case, check, "tested", seconds=seconds, method="beside the reference's answer")
-    return subject.record(
-        case, check, "refuted", kind=kind, message=message, seconds=seconds, witness=witness
-    )
+    except Refused as refused:
+        return "undecided", "", f"the reference does not take it: {refused}"
+    return ("refuted" if kind else "tested"), kind, message
+
+
+def about_case(case: Case, ask: Callable[[Case], Ask]) -> Question[Case]:
+    """A question about a grammar over a vocabulary."""
+    return Question(case, ask, _smaller_cases, lambda case: dict(source(case.grammar)))
+
+
+def about_grammar(grammar: Grammar, ask: Callable[[Grammar], Ask]) -> Question[Grammar]:
+    """A question about a grammar alone."""
+    return Question(grammar, ask, _smaller_grammars, lambda grammar: dict(source(grammar)))
+
+
+def about_text(text: str, ask: Callable[[str], Ask]) -> Question[str]:
+    """A question about a text."""
+    return Question(text, ask, smaller_texts, lambda text: {"text": text})
+
+
+def _smaller_grammars(grammar: Grammar) -> Iterator[Grammar]:
+    return (replace(grammar, source=smaller) for smaller in reductions(grammar.kind, grammar.source))
+
+
+def _smaller_cases(case: Case) -> Iterator[Case]:
+    return (replace(case, grammar=smaller) for smaller in _smaller_grammars(case.grammar))
 
 
 def automata(runner: Runner, subject: Subject) -> Iterator[Record]:
@@ -55,14 +116,14 @@ def automata(runner: Runner, subject: Subject) -> Iterator[Record]:
     hello = runner.port.hello
     for name, grammar in all_grammars() if "dfa" in hello.features else ():
         if grammar.kind in hello.kinds:
-            yield judge(subject, name, "dfa", _dfa(runner, grammar), runner, **source(grammar))
+            yield judge(subject, name, "dfa", about_grammar(grammar, partial(_dfa, runner)), runner)
 
 
 def samples(runner: Runner, subject: Subject, cases: list[Case], seed: int) -> Iterator[Record]:
     """The records of the surface `sample`; asked after masks, since a wrong mask draws wrong tokens too."""
     for number, case in enumerate(cases[:8] if "sample" in runner.port.hello.features else ()):
-        ask = _samples(runner, case, seed + number)
-        yield judge(subject, case.id, "sample", ask, runner, **source(case.grammar))
+        question = about_case(case, partial(_samples, runner, seed=seed + number))
+        yield judge(subject, case.id, "sample", question, runner)
 
 
 def texts(runner: Runner, subject: Subject) -> Iterator[Record]:
@@ -70,9 +131,9 @@ def texts(runner: Runner, subject: Subject) -> Iterator[Record]:
     features = runner.port.hello.features
     for name, grammar in all_grammars():
         if "pattern" in features and grammar.kind == "json_schema":
-            yield judge(subject, name, "pattern", _pattern(runner, grammar), runner, **source(grammar))
+            yield judge(subject, name, "pattern", about_grammar(grammar, partial(_pattern, runner)), runner)
     for name, text in _texts() if "dumps" in features else ():
-        yield judge(subject, f"dumps:{name}", "dumps", _dumps(runner, text), runner, text=text)
+        yield judge(subject, f"dumps:{name}", "dumps", about_text(text, partial(_dumps, runner)), runner)
 
 
 def _dfa(runner: Runner, grammar: Grammar) -> Ask:
@@ -179,7 +240,7 @@ PARAMETERS: tuple[dict[str, Any], ...] = (
 )
 
 
-def _samples(runner: Runner, case: Case, seed: int) -> Ask:
+def _samples(runner: Runner, case: Case, *, seed: int) -> Ask:
     """A few draws in a row with every set of parameters: token, logprob and generator after each."""
 
     def ask() -> tuple[str, str]:

@@ -7,12 +7,14 @@ in single characters, and in seeded random places, and must give the same events
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from engine.audit.findings import Subject
 from engine.audit.plan import DATA
 from engine.audit.runner import Runner
-from engine.audit.surfaces import judge
+from engine.audit.smallest import shorter_texts
+from engine.audit.surfaces import Ask, Question, about_text, judge
 from engine.protocol import PortError
 from engine.results import Record
 from engine.tool_events import event_fields, request_fields
@@ -35,15 +37,12 @@ def records(runner: Runner, subject: Subject, features: Sequence[str], seed: int
     document = json.loads((DATA / "tools.json").read_text(encoding="utf-8"))
     for op, wanted in ANSWERS.items():
         for entry in document["bodies"] if op in features else ():
-            ask = _asked(runner, op, {"body": entry["body"]}, wanted)
-            yield judge(subject, f"tools:{entry['id']}", op, ask, runner, text=entry["body"])
+            question = about_text(entry["body"], partial(_of_body, runner, op, wanted))
+            yield judge(subject, f"tools:{entry['id']}", op, question, runner)
     for entry in document["streams"] if "tool_stream" in features else ():
         for name, pieces in cuts(entry["text"], seed):
-            fields = {"request_id": "req7", "pieces": pieces, "engine_finish": "stop"}
-            ask = _asked(runner, "tool_stream", fields, _stream)
-            yield judge(
-                subject, f"stream:{entry['id']}/{name}", "tool_stream", ask, runner, text=entry["text"]
-            )
+            cut = Question(pieces, partial(_of_pieces, runner), _fewer_pieces, _shown)
+            yield judge(subject, f"stream:{entry['id']}/{name}", "tool_stream", cut, runner)
 
 
 def cuts(text: str, seed: int) -> Iterator[tuple[str, list[str]]]:
@@ -57,9 +56,30 @@ def cuts(text: str, seed: int) -> Iterator[tuple[str, list[str]]]:
         yield f"cut-{number}", [text[first:end] for first, end in zip([0, *places], ends, strict=True)]
 
 
-def _asked(
-    runner: Runner, op: str, fields: Fields, wanted: Callable[[Fields], Fields]
-) -> Callable[[], tuple[str, str]]:
+def _of_body(runner: Runner, op: str, wanted: Callable[[Fields], Fields], body: str) -> Ask:
+    return _asked(runner, op, {"body": body}, wanted)
+
+
+def _of_pieces(runner: Runner, pieces: list[str]) -> Ask:
+    fields = {"request_id": "req7", "pieces": pieces, "engine_finish": "stop"}
+    return _asked(runner, "tool_stream", fields, _stream)
+
+
+def _fewer_pieces(pieces: list[str]) -> Iterator[list[str]]:
+    """Pieces left out, two pieces as one, a shorter piece."""
+    for place in range(len(pieces)):
+        yield pieces[:place] + pieces[place + 1 :]
+    for place in range(len(pieces) - 1):
+        yield [*pieces[:place], pieces[place] + pieces[place + 1], *pieces[place + 2 :]]
+    for place, piece in enumerate(pieces):
+        yield from ([*pieces[:place], less, *pieces[place + 1 :]] for less in shorter_texts(piece))
+
+
+def _shown(pieces: list[str]) -> Fields:
+    return {"text": "".join(pieces), "pieces": pieces}
+
+
+def _asked(runner: Runner, op: str, fields: Fields, wanted: Callable[[Fields], Fields]) -> Ask:
     def ask() -> tuple[str, str]:
         try:
             there = {

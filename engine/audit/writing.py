@@ -13,14 +13,16 @@ from reference.vocabulary import Vocabulary
 class Written:
     """How far a text went: `done` bytes were taken; `whole` when all were and the output may end there.
 
-    `stuck` says that the port refused to go on after tokens of the text were taken.
+    `problem` is a fault on the way whatever the text: `stuck` when the port refused to go on, `advance_disagrees`
+    when it refused a token that its mask has.
     """
 
     done: int
     whole: bool
     tokens: tuple[int, ...]
     message: str = ""
-    stuck: bool = False
+    problem: str = ""
+    text: str = ""
 
 
 class Tokenizer:
@@ -108,21 +110,23 @@ def _write(runner: Runner, vocabulary: Vocabulary, session: int, tokens: Sequenc
         try:
             mask, _ = ask_mask(runner, vocabulary, session, taken)
         except Stuck as stuck:
-            return Written(done, False, tuple(taken), str(stuck), stuck=True)
-        if not mask[token // 8] >> (token % 8) & 1 and not runner.policy.forced_first_token:
+            return Written(done, False, tuple(taken), str(stuck), problem="stuck")
+        is_allowed = bool(mask[token // 8] >> (token % 8) & 1)
+        if not is_allowed and not runner.policy.forced_first_token:
             return Written(done, False, tuple(taken), f"the mask forbids token {token}")
         try:
             runner.port.request("advance", session=session, token=token)
         except PortError as error:
             if error.kind not in ("illegal", "refused"):
                 raise
-            return Written(done, False, tuple(taken), f"token {token} was refused: {error}")
+            problem = "advance_disagrees" if is_allowed else ""
+            return Written(done, False, tuple(taken), f"token {token} was refused: {error}", problem)
         taken.append(token)
         done += len(vocabulary.tokens[token] or b"")
     try:
         mask, complete = ask_mask(runner, vocabulary, session, taken)
     except Stuck as stuck:
-        return Written(done, False, tuple(taken), str(stuck), stuck=True)
+        return Written(done, False, tuple(taken), str(stuck), problem="stuck")
     ends = [bool(mask[eos // 8] >> (eos % 8) & 1) for eos in vocabulary.eos]
     whole = any(ends) if ends else complete
     return Written(done, whole, tuple(taken), "" if whole else "the output may not end here")
