@@ -9,7 +9,7 @@ from engine.audit.instances import broken_keyword
 from engine.audit.plan import Settings
 from engine.audit.refusals import ambiguous, spellings
 from engine.audit.shrink import Budget
-from engine.audit.smallest import smaller_pairs, smaller_texts, smallest
+from engine.audit.smallest import keeps_types, smaller_pairs, smaller_texts, smallest
 from engine.results import Record
 from properties.audit_ports import changed, fault, records
 
@@ -49,6 +49,22 @@ def test_smaller_things_are_taken_as_long_as_they_go_wrong() -> None:
     assert smallest("xxaxxbxx", smaller_texts, lambda text: "a" in text and "b" in text, Budget()) == "ab"
     assert smallest('{"a":[1,{"b":2}]}', smaller_texts, lambda text: "2" in text, Budget()) == "2"
     assert smallest("abc", smaller_texts, lambda text: True, Budget(runs=0)) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("smaller", "kept"),
+    [
+        ({"type": "string", "maxLength": 2}, True),
+        ({"maxLength": 2}, False),
+        ({}, True),
+        ({"properties": {"v": {"type": "string"}}}, False),
+        ({"anyOf": [{"const": 1}]}, True),
+    ],
+)
+def test_a_keyword_never_loses_the_type_beside_it(smaller: object, kept: bool) -> None:
+    inner = {"type": "string", "pattern": "^a$", "maxLength": 2}
+    schema = {"type": "object", "properties": {"v": inner, "w": {"anyOf": [{"const": 1}, {"type": "null"}]}}}
+    assert keeps_types(schema, smaller) == kept
 
 
 def test_schema_and_value_go_down_together() -> None:

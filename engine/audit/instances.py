@@ -17,7 +17,7 @@ from engine.audit.policies import Policy, by_name
 from engine.audit.runner import Declined, Runner
 from engine.audit.scenario import Grammar
 from engine.audit.shrink import Budget
-from engine.audit.smallest import Pair, compact, smaller_pairs, smallest
+from engine.audit.smallest import Pair, compact, keeps_types, smaller_pairs, smallest
 from engine.audit.writing import Written, tokenizer, write_text
 from engine.host import PortFault
 from engine.protocol import PortError
@@ -81,7 +81,8 @@ class Scribe:
         wanted = self.goes_wrong(schema, instance)[:2]
 
         def likely(pair: Pair) -> Iterator[Pair]:
-            return (smaller for smaller in smaller_pairs(pair) if _breaks(smaller, wanted[1]))
+            found = (smaller for smaller in smaller_pairs(pair) if keeps_types(schema, smaller[0]))
+            return (smaller for smaller in found if _breaks(smaller, wanted[1]))
 
         def is_wrong(pair: Pair) -> bool:
             smaller = replace(instance, value=pair[1])

@@ -146,7 +146,7 @@ class _Told:
         cut = tokenizer(self.vocabulary)
         texts = dict.fromkeys([instance, *spellings(instance, runner.policy.separators)])
         tries = [replace(write_text(runner, grammar, cut(text.encode())), text=text) for text in texts]
-        return max(tries, key=lambda one: (one.whole, one.done))
+        return max(tries, key=lambda one: (one.whole, not one.whole and one.done))
 
     def _reproduce(self, kind: str, message: str) -> str:
         scenario = Scenario((self.vocabulary,), (self.refusal.grammar,), (("compile", 0),))

@@ -52,6 +52,26 @@ def smaller_pairs(pair: Pair) -> Iterator[Pair]:
     yield from ((schema, smaller) for smaller in _shorter(value))
 
 
+def keeps_types(schema: Any, smaller: Any) -> bool:
+    """Whether a smaller schema has a type wherever this one has: most engines let a schema without one be anything.
+
+    So that a fault is not made small into that other one, keywords without a type beside them must be so here too.
+    """
+    known = list(_untyped(schema))
+    return all(any(keys <= more for more in known) for keys in _untyped(smaller) if keys)
+
+
+def _untyped(value: Any) -> Iterator[set[str]]:
+    if isinstance(value, dict):
+        if "type" not in value:
+            yield set(value)
+        for inner in value.values():
+            yield from _untyped(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _untyped(inner)
+
+
 def smaller_texts(text: str) -> Iterator[str]:
     """Shorter texts: of a JSON text those with less in it, then of any text those without some of its characters."""
     try:
