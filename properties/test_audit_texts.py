@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from engine.audit import policies
 from engine.audit.instances import broken_keyword
 from engine.audit.plan import Settings
 from engine.audit.refusals import ambiguous, spellings
 from engine.audit.shrink import Budget
 from engine.audit.smallest import keeps_types, smaller_pairs, smaller_texts, smallest
 from engine.results import Record
-from properties.audit_ports import changed, fault, records
+from fixtures import ROOT
+from properties.audit_ports import changed, fault, faults, records
 
 
 @pytest.mark.parametrize("name", ["twice", "escaped-name", "escaped-name-first"])
@@ -114,3 +116,14 @@ def test_a_wrong_answer_of_a_surface_is_made_small(tmp_path: Path) -> None:
     every.close()  # type: ignore[attr-defined]
     assert record.kind == "text_differs" and len(record.witness["text"]) == 3
     assert len(record.witness["original"]["text"]) > 3
+
+
+# The page.
+
+
+def test_the_page_has_every_policy_and_every_kind_of_finding() -> None:
+    page = (ROOT.parent / "docs" / "audit.md").read_text(encoding="utf-8")
+    rows = [line for line in (policies.__doc__ or "").splitlines() if line.startswith("| ")]
+    assert len(rows) >= 8 and [row for row in rows if row not in page] == []
+    kinds = {kind for one in faults() for kind in one.kinds}
+    assert [kind for kind in sorted(kinds) if f"`{kind}`" not in page] == []
