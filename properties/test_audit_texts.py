@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from engine.audit import policies
 from engine.audit.instances import broken_keyword
@@ -13,6 +14,7 @@ from engine.audit.shrink import Budget
 from engine.audit.smallest import keeps_types, smaller_pairs, smaller_texts, smallest
 from engine.results import Record
 from fixtures import ROOT
+from maskproof.__main__ import app, load_commands
 from properties.audit_ports import changed, fault, faults, records
 
 
@@ -104,6 +106,18 @@ def test_a_text_that_the_engine_leads_to_is_made_small_with_its_schema(tmp_path:
         "properties": {"city": {"type": "string"}},
     }
     assert len(record.witness["text"]) == len('{"city":"?"}') < len(record.witness["original"]["text"])
+
+
+def test_a_text_that_is_no_utf_8_is_shown_again_byte_by_byte(tmp_path: Path) -> None:
+    """Strings of any bytes: most of what the engine leads to cannot be read as text."""
+    wide = ("(?:[\\x20\\x21\\x23-\\x5b", "(?:[\\x80-\\xff\\x20\\x21\\x23-\\x5b")
+    command = changed(tmp_path, *wide)
+    (record,) = found(command, tmp_path, "free", TEXTS)
+    assert bytes.fromhex(record.witness["hex"]) and record.kind == "unsound"
+    (path,) = [word for word in record.reproduce.split() if word.endswith(".json")]
+    load_commands()
+    told = CliRunner().invoke(app, ["audit", "--replay", path, "--results", str(tmp_path), "--", *command])
+    assert told.exit_code == 1, told.stdout
 
 
 def test_a_wrong_answer_of_a_surface_is_made_small(tmp_path: Path) -> None:

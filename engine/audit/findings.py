@@ -54,12 +54,16 @@ class Subject:
 
 
 def text_case(
-    subject: Subject, grammar: Grammar, vocabulary: Vocabulary, text: str, kind: str, *, valid: bool = False
+    subject: Subject, grammar: Grammar, vocabulary: Vocabulary, text: str, kind: str, **more: Any
 ) -> str:
-    """Write the reproduction file of a text that can be written and must not, or the other way round; its command."""
+    """Write the reproduction file of a text that can be written and must not, or the other way round; its command.
+
+    `more` is `valid`, for a text that must be writable, and `hex`, for one that is no UTF-8.
+    """
     scenario = Scenario((vocabulary,), (grammar,), (("compile", 0),))
     path = subject.findings / f"{kind}-{digest(scenario)}.json"
-    write(path, scenario, port=subject.name, version=subject.version, kind=kind, text=text, valid=valid)
+    about = {"kind": kind, "text": text, "valid": False, **more}
+    write(path, scenario, port=subject.name, version=subject.version, **about)
     return subject.replay(path)
 
 

@@ -130,7 +130,9 @@ def _wrong(runner: Runner, subject: Subject, case: Case, outcome: Outcome, secon
     grammar, text = case.grammar, outcome.text.decode("utf-8", "backslashreplace")
     kind = outcome.kind
     shown: dict[str, Any] = {**source(case.grammar), "text": text}
-    if runner.may_shrink("free", kind, SHRUNK_A_KIND):
+    is_text = text.encode() == outcome.text
+    more = {} if is_text else {"hex": outcome.text.hex()}
+    if is_text and runner.may_shrink("free", kind, SHRUNK_A_KIND):
         grammar, text = _small(runner, case, outcome, text)
         shown = {**source(grammar), "text": text, "original": shown}
     return subject.record(
@@ -141,8 +143,8 @@ def _wrong(runner: Runner, subject: Subject, case: Case, outcome: Outcome, secon
         method=METHOD,
         message=outcome.wrong,
         seconds=seconds,
-        witness=shown,
-        reproduce=text_case(subject, grammar, case.vocabulary, text, kind),
+        witness={**shown, **more},
+        reproduce=text_case(subject, grammar, case.vocabulary, text, kind, **more),
         detail={
             "keyword": outcome.keyword,
             "shrunk": {"from": len(case.grammar.source), "to": len(grammar.source)},

@@ -79,7 +79,8 @@ def _written(runner: Runner, who: Subject, case: str, scenario: Scenario, about:
     except Declined as declined:
         return who.record(case, "replay", "refused", message=str(declined))
     kind = str(about.get("kind", "incomplete" if valid else "not_enforced"))
-    found = write_text(runner, handle, tokenizer(scenario.vocabularies[0])(text.encode()))
+    data = bytes.fromhex(about["hex"]) if "hex" in about else text.encode()
+    found = write_text(runner, handle, tokenizer(scenario.vocabularies[0])(data))
     if kind != found.problem if kind in PROBLEMS else found.whole == valid:
         return who.record(case, "replay", "tested", message="the fault does not show")
     message = f"{text} can be written" if found.whole else f"{text} cannot be written: {found.message}"
