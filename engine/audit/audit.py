@@ -19,7 +19,8 @@ from engine.audit.exact import exact
 from engine.audit.findings import Subject, record_of
 from engine.audit.free import free_record
 from engine.audit.plan import Case, Settings
-from engine.audit.runner import Declined, Runner
+from engine.audit.problems import Declined
+from engine.audit.runner import Runner
 from engine.audit.scenario import Scenario
 from engine.audit.vocabularies import spelling_vocabulary
 from engine.audit.walks import walks

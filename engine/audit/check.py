@@ -16,7 +16,8 @@ from engine.audit.compare import Difference
 from engine.audit.diagnose import FAULTS, Lab, diagnose, named_only
 from engine.audit.exact import Exact
 from engine.audit.findings import Subject, record_of
-from engine.audit.runner import Declined, Runner
+from engine.audit.problems import Declined
+from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar, Scenario
 from engine.audit.shrink import Budget
 from engine.results import Key, Record

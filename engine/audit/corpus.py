@@ -19,8 +19,8 @@ from engine.audit.findings import Subject, source, text_case
 from engine.audit.free import free_record
 from engine.audit.instances import Instance, Scribe, broken_keyword, spellings, wrong_kind
 from engine.audit.plan import Case
-from engine.audit.problems import problem_of
-from engine.audit.runner import Declined, Runner
+from engine.audit.problems import Declined, problem_of
+from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar
 from engine.audit.smallest import SHRUNK_A_KIND, compact, quick
 from engine.errors import BadInput, Refused

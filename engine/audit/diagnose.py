@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from engine.audit.compare import Difference
 from engine.audit.exact import DONE, Exact, exact, ids
 from engine.audit.policies import Policy
-from engine.audit.runner import Declined, Runner
+from engine.audit.problems import Declined
+from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar, Scenario, Step, joined
 from engine.audit.shrink import Budget, shrunk
 from engine.host import Port, PortFault

@@ -19,9 +19,9 @@ from engine.audit.exact import ids
 from engine.audit.findings import Subject, source, text_case
 from engine.audit.instances import Instance, Scribe
 from engine.audit.plan import Case
-from engine.audit.problems import problem_of
+from engine.audit.problems import Declined, problem_of
 from engine.audit.reductions import reductions
-from engine.audit.runner import Declined, Runner
+from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar
 from engine.audit.smallest import SHRUNK_A_KIND, compact, quick, smaller_texts, smallest
 from engine.audit.writing import Stuck, ask_mask, open_session, tokenizer, write_text

@@ -14,7 +14,8 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.validators import validator_for
 
 from engine.audit.policies import Policy, by_name
-from engine.audit.runner import Declined, Runner
+from engine.audit.problems import Declined
+from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar
 from engine.audit.shrink import Budget
 from engine.audit.smallest import Pair, compact, keeps_types, smaller_pairs, smallest

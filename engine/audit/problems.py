@@ -8,6 +8,11 @@ from engine.protocol import PortError, Violation
 if TYPE_CHECKING:
     from engine.audit.runner import Runner
 
+
+class Declined(Exception):  # noqa: N818 (an outcome)
+    """The port says honestly that it does not do this."""
+
+
 Problem = PortError | Violation | PortFault
 
 

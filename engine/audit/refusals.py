@@ -20,8 +20,8 @@ from jsonschema import Draft202012Validator
 from engine.audit.findings import Subject, source, text_case
 from engine.audit.instances import Instance, Scribe
 from engine.audit.plan import DATA
-from engine.audit.problems import Problem, problem_of
-from engine.audit.runner import Declined, Runner
+from engine.audit.problems import Declined, Problem, problem_of
+from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar, Scenario, digest, write
 from engine.audit.smallest import SHRUNK_A_KIND, compact, quick
 from engine.audit.writing import Written, tokenizer, write_text

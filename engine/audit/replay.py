@@ -6,7 +6,8 @@ from typing import Any
 
 from engine.audit.diagnose import Finding
 from engine.audit.findings import Subject, record_of
-from engine.audit.runner import Declined, Runner
+from engine.audit.problems import Declined
+from engine.audit.runner import Runner
 from engine.audit.scenario import Scenario, read
 from engine.audit.writing import tokenizer, write_text
 from engine.host import Port, PortFault

@@ -1,7 +1,7 @@
 """A scenario: what is asked of an engine, as data, small enough to paste into a bug report.
 
 A scenario is a list of steps over sessions and grammars of one or more vocabularies. It says nothing of the answers:
-those are judged, step by step, against the exact masks (engine/audit/runner.py). So any scenario may be cut to any
+those are judged, step by step, against the exact masks (engine/audit/judging.py). So any scenario may be cut to any
 part of itself and still means something: a step that names a session which is not open is passed over, and
 `advance` by a forbidden token is a question like any other. That is what shrinking needs.
 

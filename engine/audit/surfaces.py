@@ -13,9 +13,9 @@ import numpy as np
 from engine.audit.findings import Subject, source
 from engine.audit.plan import Case, all_grammars
 from engine.audit.policies import compiled_plain, json_pattern
-from engine.audit.problems import problem_of
+from engine.audit.problems import Declined, problem_of
 from engine.audit.reductions import reductions
-from engine.audit.runner import Declined, Runner
+from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar
 from engine.audit.smallest import SHRUNK_A_KIND, quick, smaller_texts, smallest
 from engine.audit.writing import Stuck

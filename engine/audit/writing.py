@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.audit.runner import Declined, Runner
+from engine.audit.problems import Declined
+from engine.audit.runner import Runner
 from engine.protocol import Packed, PortError, flag_of, integer_of, mask_of
 from reference.vocabulary import Vocabulary
 
