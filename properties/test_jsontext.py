@@ -185,32 +185,33 @@ def test_the_writer_writes_any_depth(shape: str, closing: str) -> None:
 
 
 @contextmanager
-def unlimited_digits() -> Iterator[None]:
+def digits_up_to(most: int) -> Iterator[None]:
+    """Python's limit on its own conversions; 0 is none, and 640 the lowest that it takes."""
     before = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(most)
     try:
         yield
     finally:
         sys.set_int_max_str_digits(before)
 
 
-@pytest.mark.parametrize("length", [1, 3999, 4000, 4001, 4300, 4301, 8000, 8001, 20_000])
+@pytest.mark.parametrize("length", [1, 599, 600, 601, 1200, 1201, 4300, 4301, 20_000])
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_integers_are_exact_at_any_size(length: int, sign: str) -> None:
     """Both ways against Python's own conversion with its limit lifted, and again with the limit in force."""
     rng = random.Random(length)
     digits = sign + rng.choice("123456789") + "".join(rng.choices("0123456789", k=length - 1))
-    with unlimited_digits():
+    with digits_up_to(0):
         value = int(digits)
     assert loads(digits) == value == int_of(digits)
     assert dumps(value) == digits == digits_of(value)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(8100, 60_000), st.integers(-2, 2), st.sampled_from([1, -1]))
+@given(st.integers(2040, 60_000), st.integers(-2, 2), st.sampled_from([1, -1]))
 def test_integers_near_powers_of_two_are_exact(bits: int, offset: int, sign: int) -> None:
     value = sign * ((1 << bits) + offset)
-    with unlimited_digits():
+    with digits_up_to(0):
         digits = str(value)
     assert digits_of(value) == digits
     assert int_of(digits) == value
@@ -252,8 +253,12 @@ def cyclic() -> JsonValue:
     [
         (float("nan"), "JSON value: nan has no JSON text; use null, a string or a finite number"),
         ([float("-inf")], "JSON value: -inf has no JSON text; use null, a string or a finite number"),
-        ({"a": b"x"}, "JSON value: b'x' has no JSON text; use null, a string or a finite number"),
-        ({1: 2}, "JSON value: the key 1 is not a string; keys are strings"),
+        (
+            {"a": b"x"},
+            "JSON value: a value of Python's type bytes has no JSON text; use null, a string or a finite number",
+        ),
+        ({1: 2}, "JSON value: a key of Python's type int is not a string; keys are strings"),
+        ({10**5000: 2}, "JSON value: a key of Python's type int is not a string; keys are strings"),
         (["a\ud800"], "JSON string, position 1: U+D800 is a lone surrogate, not a character; remove it"),
         ({"\udfff": 1}, "JSON string, position 0: U+DFFF is a lone surrogate, not a character; remove it"),
         (cyclic(), "JSON value: a container holds itself, which no text can say; break the cycle"),

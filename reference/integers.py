@@ -1,16 +1,17 @@
 """Integers of any length to digits and back, exactly, in time near the length.
 
-Python's own conversions stop at 4,300 digits and take quadratic time. A long integer is cut into short pieces, which
-are put together again neighbours first, so that the large products are few: from digits as integers, to digits as
-decimals, whose multiplication is fast and whose digits are at hand.
+Python's own conversions stop at 4,300 digits, or at as few as 640 when the interpreter is told so, and take quadratic
+time. A long integer is cut into shorter pieces (256 bytes have at most 617 digits), which are put together again
+neighbours first, so that the large products are few: from digits as integers, to digits as decimals, whose
+multiplication is fast and whose digits are at hand.
 """
 
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact, localcontext
 from itertools import zip_longest
 from typing import TypeVar
 
-_DIGITS = 4000
-_BYTES = 1024
+_DIGITS = 600
+_BYTES = 256
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact])
 _Number = TypeVar("_Number", int, Decimal)
 
@@ -19,7 +20,7 @@ def int_of(digits: str) -> int:
     """The integer that decimal digits, with or without a minus before them, stand for."""
     if len(digits) <= _DIGITS:
         return int(digits)
-    magnitude = digits.lstrip("-")
+    magnitude = digits.removeprefix("-")
     parts = [int(magnitude[max(0, end - _DIGITS) : end]) for end in range(len(magnitude), 0, -_DIGITS)]
     base: int = 10**_DIGITS
     value = _combined(parts, base)
@@ -34,7 +35,7 @@ def digits_of(value: int) -> str:
     with localcontext(_EXACT):
         pieces = (data[place : place + _BYTES] for place in range(0, len(data), _BYTES))
         parts = [Decimal(int.from_bytes(piece, "little")) for piece in pieces]
-        text = format(_combined(parts, Decimal(1 << 8 * _BYTES)), "f")
+        text = str(_combined(parts, Decimal(1 << 8 * _BYTES)))
     return f"-{text}" if value < 0 else text
 
 

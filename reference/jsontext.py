@@ -52,7 +52,7 @@ class _Reader:
     def __init__(self, text: str, unique_keys: bool, max_depth: int) -> None:
         self.text, self.unique_keys, self.max_depth = text, unique_keys, max_depth
         self.position = 0
-        self.value: JsonValue = None
+        self.value: JsonValue
         self.open: list[list[JsonValue] | dict[str, JsonValue]] = []
         self.keys: list[str] = []
 

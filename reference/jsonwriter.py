@@ -70,7 +70,8 @@ def _members(container: list[JsonValue] | dict[str, JsonValue]) -> Iterator[tupl
     if isinstance(container, dict):
         for key, member in container.items():
             if not isinstance(key, str):
-                raise Refused(f"JSON value: the key {key!r} is not a string; keys are strings")
+                kind = type(key).__name__
+                raise Refused(f"JSON value: a key of Python's type {kind} is not a string; keys are strings")
             yield f"{comma}{quote(key)}:", member
             comma = ","
     else:
@@ -92,4 +93,6 @@ def _scalar(value: JsonValue) -> str:
         case float() if math.isfinite(value):
             return float.__repr__(value)
         case _:
-            raise Refused(f"JSON value: {value!r} has no JSON text; use null, a string or a finite number")
+            kind = f"a value of Python's type {type(value).__name__}"
+            shown = float.__repr__(value) if isinstance(value, float) else kind
+            raise Refused(f"JSON value: {shown} has no JSON text; use null, a string or a finite number")
