@@ -5,6 +5,7 @@ the smallest automata over small vocabularies, where every port can count tokens
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
@@ -22,7 +23,7 @@ from reference.constraint import Constraint
 from reference.dfa import DEAD
 from reference.lookahead import forced_bytes, token_distances
 
-CASES = 16
+CASES, OTHERS = 16, 2
 STATES = 60
 TOKENS = 2000
 WALKS = 4
@@ -43,14 +44,24 @@ def records(runner: Runner, subject: Subject, cases: list[Case], seed: int) -> I
             yield judge(subject, case.id, "budget", question, runner)
 
 
-def _small(cases: list[Case], runner: Runner) -> list[Case]:
-    """The cases with the fewest states, each language once, over vocabularies with few tokens."""
-    sized = [
-        (compiled(case.grammar, runner.policy).n_states, place)
-        for place, case in enumerate(cases)
+def _small(cases: list[Case], runner: Runner) -> Iterator[Case]:
+    """The cases with the fewest states, each language once: many over the first vocabulary, two over each other."""
+    fit = [
+        case
+        for case in cases
         if len(case.vocabulary) <= TOKENS and not is_brief(case) and _is_exact(case, runner)
     ]
-    return [cases[place] for states, place in sorted(sized)[:CASES] if states <= STATES]
+    left = Counter(
+        {case.vocabulary.name: OTHERS for case in fit} | {cases[0].vocabulary.name: CASES} if cases else {}
+    )
+    for case in sorted(fit, key=lambda case: _states(case, runner)):
+        if left[case.vocabulary.name] and _states(case, runner) <= STATES:
+            left[case.vocabulary.name] -= 1
+            yield case
+
+
+def _states(case: Case, runner: Runner) -> int:
+    return compiled(case.grammar, runner.policy).n_states
 
 
 def _is_exact(case: Case, runner: Runner) -> bool:
