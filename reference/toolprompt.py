@@ -163,7 +163,7 @@ def _arguments_text(value: JsonValue, place: str) -> str:
         raise bad_shape(place, f"{error}; it is the text of a JSON object") from None
     if not isinstance(read, dict):
         raise bad_shape(place, "it is the text of a JSON object")
-    return value.strip(" \t\r\n") if isinstance(value, str) else dumps(read)
+    return value.strip() if isinstance(value, str) else dumps(read)
 
 
 def _text(content: JsonValue, place: str) -> str:
