@@ -55,6 +55,8 @@ def walked(grammar: str, *path: bytes, more: Sequence[bytes] = ()) -> str:
             engine.try_accept_new_token(tokens.index(token))
         except ValueError:
             continue
+        except BaseException as error:  # a panic of the engine is no Exception
+            return f"{type(error).__name__}: {error}"
     if engine.is_finished():
         return "finished"
     engine.compute_allowed_token_ids()
@@ -115,8 +117,20 @@ def refused_token_moves() -> None:
 
 
 @cause
+def refused_token_panics() -> None:
+    """A refused token whose first bytes end a rule that began after the start makes the engine panic."""
+    case = "start ::= 'a' m 'd'; m ::= #'n+' 'c'; take a, n, then cx"
+    says(
+        case,
+        walked("start ::= 'a' m 'd'; m ::= #'n+' 'c';", b"a", b"n", b"cx", more=[b"cx"]),
+        "c n",
+        "cx is to be refused, and a refused token changes nothing",
+    )
+
+
+@cause
 def first_whole_text() -> None:
-    """The engine is finished at the first whole text, and longer members cannot be written."""
+    """The engine is finished at the first whole text, as its documentation says: it ends eagerly."""
     says("start ::= #'ab?'; after a", walked("start ::= #'ab?';", b"a"), "b, or the end", "ab is a member")
     says("start ::= #'ab?': ab", reads("start ::= #'ab?';", "ab"), "yes", "ab is a member")
     says("start ::= 'a' 'b'?: ab", reads("start ::= 'a' 'b'?;", "ab"), "yes", "the same without a regex")
@@ -126,7 +140,7 @@ def first_whole_text() -> None:
 
 @cause
 def empty_text() -> None:
-    """A text that is whole before any token is not seen as whole."""
+    """A text that is whole before any token is not seen as whole; the documentation has a note of this."""
     says(
         "start ::= #'a*'; at the start",
         walked("start ::= #'a*';"),
