@@ -34,8 +34,17 @@ TEST_SECONDS = 8
 SETTINGS = "_hypothesis_internal_use_settings"
 """Where hypothesis keeps the settings of a test; they are replaced there."""
 
-SLOW = ("test_all_short_texts", "test_the_scalars_are_encoded", "hostile", "in_bounded_time", "logarithm", "qwen3")
+SLOW = (
+    "test_all_short_texts",
+    "test_the_scalars_are_encoded",
+    "hostile",
+    "in_bounded_time",
+    "logarithm",
+    "qwen3",
+)
 """Names of tests that take seconds each: a mutant costs too much with them."""
+LEFT_OUT = ("slow", "models", "engines", "browser")
+"""Marks of tests that take long, or need more than what the session installs."""
 
 GROUPS: dict[str, tuple[str, str]] = {
     "patterns": ("reference: utf8 charsets atoms nodes patterns", "patterns refusals"),
@@ -135,7 +144,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Hand examples first; few drawn ones, always the same, none shrunk; and nothing slow."""
     slow = [
-        item for item in items if any(part in item.name for part in SLOW) or item.get_closest_marker("slow")
+        item
+        for item in items
+        if any(part in item.name for part in SLOW) or any(map(item.get_closest_marker, LEFT_OUT))
     ]
     items[:] = sorted(
         (item for item in items if item not in slow),
