@@ -57,10 +57,10 @@ GROUPS: dict[str, tuple[str, str]] = {
     "lookahead": ("reference: lookahead budget token_graph", "lookahead constraint"),
     "tools": ("reference: tools toolprompt tool_errors", "tools"),
     "vocabulary": ("reference: vocabulary gguf token_bytes tokenizer_files tokenizer_json", "vocabulary"),
-    "derivatives": ("oracles: charset pattern_reader terms derivatives", "oracle_derivatives"),
+    "derivatives": ("oracles: charset pattern_reader terms derivatives canonical", "oracle_derivatives"),
     "token_masks": ("oracles: token_masks tables", "token_masks"),
     "tool_text": ("oracles: tool_text", "tool_text toolstream"),
-    "bisimulation": ("oracles: bisimulation canonical", "bisimulation"),
+    "bisimulation": ("oracles: bisimulation", "bisimulation"),
     "certificates": ("oracles: certificates check_certificate", "certificates"),
     "graphs": ("oracles: graphs", "graphs"),
 }

@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from engine.audit import policies
-from engine.audit.instances import broken_keyword
+from engine.audit.free import fault_of
+from engine.audit.instances import broken_keyword, exact_value
 from engine.audit.plan import Settings
 from engine.audit.refusals import ambiguous, spellings
 from engine.audit.shrink import Budget
@@ -36,6 +37,29 @@ def test_a_name_given_twice_is_tried_on_objects_that_say_themselves_that_they_ar
 def test_a_text_is_respelled_between_its_strings_alone(text: str, spaced: str) -> None:
     assert spellings(text, (b",", b":")) == [text, spaced]
     assert spellings(text, (b", ", b": ")) == [spaced, spaced]
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "keyword"),
+    [
+        ("1e+23", '{"enum":[100000000000000000000000]}', ""),
+        ("10000000000000001.0", '{"const":1e16}', "const"),
+        ("9007199254740993", '{"const":9007199254740992}', "const"),
+        ("2.0", '{"type":"integer"}', ""),
+        ("2.5", '{"type":"integer"}', "type"),
+        ("2.5", '{"type":"number","multipleOf":0.1}', ""),
+        ("1e400", '{"type":"number","minimum":1}', ""),
+    ],
+)
+def test_a_number_of_a_text_is_its_value_and_not_the_nearest_double(
+    text: str, schema: str, keyword: str
+) -> None:
+    assert fault_of(text.encode(), exact_value(schema))[1] == keyword
+
+
+def test_words_that_python_reads_as_numbers_are_no_json() -> None:
+    wrong, keyword = fault_of(b"[NaN]", exact_value('{"type":"array"}'))
+    assert (wrong, keyword) == ("the text does not parse: NaN is no JSON", "")
 
 
 # Made small.

@@ -10,6 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from engine.audit.compare import Difference
+from engine.audit.forms import Aspect, aspect_of
+from engine.audit.policies import Policy
 from engine.audit.reductions import reductions
 from engine.audit.scenario import Grammar, Scenario, from_json, joined, read, to_json, write
 from engine.audit.shrink import Budget, shrunk
@@ -220,3 +223,50 @@ def test_the_file_of_a_finding_shows_it_again_and_nothing_on_a_sound_port(name: 
     assert kinds & {found.kind, "unsound", "incomplete", "advance_disagrees"}
     sound = CliRunner().invoke(app, ["audit", "pure", *options])
     assert sound.exit_code == 0, sound.stdout
+
+
+# What a difference is about.
+
+ALL_BYTES = Vocabulary((*(bytes([byte]) for byte in range(256)), None), frozenset({256}), "bytes")
+
+
+def about(kind: str, source: str, path: bytes, *wrong: int) -> Aspect:
+    """The aspect of wrong tokens after some bytes."""
+    found = Difference(
+        0, "unsound", "", grammar=Grammar(kind, source), vocabulary=ALL_BYTES, path=tuple(path), wrong=wrong
+    )
+    return aspect_of(found, Policy())
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong", "form"),
+    [
+        (b'"', b"\x01", "characters of a string"),
+        (b'"', b"\\", "escapes"),
+        (b'"\\u0', b"x", "escapes"),
+        (b"[1", b"e", "number forms"),
+        (b"[", b" ", "white space"),
+        (b'{"a":1,', b'"', "names and their order"),
+        (b"[1", b"}", "structure"),
+    ],
+)
+def test_a_wrong_token_of_json_is_about_the_part_of_the_text_it_stands_in(
+    path: bytes, wrong: bytes, form: str
+) -> None:
+    """The schema allows none of these texts, so the first byte is the wrong one; the form is that of the text."""
+    assert about("json_schema", '{"const":0}', path, *wrong).form == form
+
+
+def test_differences_of_patterns_go_apart_by_ascii_and_by_ends() -> None:
+    assert about("regex.bytes", "a", b"", ord("b")) == Aspect("", is_end=False, is_stuck=False)
+    assert about("regex.bytes", "a", b"", 0xD9).form == "characters beyond ASCII"
+    assert about("regex.bytes", "a", b"", 256).is_end
+
+
+def test_the_grammar_that_a_scenario_asks_last_is_known_through_forks() -> None:
+    a, b = Grammar("regex.bytes", "a"), Grammar("regex.bytes", "b")
+    steps = (("open", 0, 0), ("open", 1, 1), ("fork", 1, 2), ("mask", 0), ("mask", 2))
+    scenario = Scenario((ALL_BYTES,), (a, b), steps)
+    assert scenario.asked() == b
+    assert scenario.with_steps(steps[:4]).asked() == a
+    assert scenario.with_steps([]).asked() is None

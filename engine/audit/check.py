@@ -1,9 +1,9 @@
 """One check: its scenarios run to the end, and what is wrong comes out as findings.
 
-Differences of a kind already seen in the same check are passed over, since one cause wrongs many masks. The first of
-each kind is diagnosed and made small in a second child; from the fourth finding of a kind on, and for a grammar that
-has shown the kind before, only the kind is decided. A port that dies is started again by the runner; one that keeps
-dying ends the check.
+Differences of a kind already seen in the same check are passed over, since one cause wrongs many masks. A finding is
+diagnosed and made small in a second child while its kind and aspect are new: three times for the parts of JSON, once
+for a grammar. Of the others only the kind is decided. A port that dies is started again by the runner; one that
+keeps dying ends the check.
 """
 
 import time
@@ -16,13 +16,14 @@ from engine.audit.compare import Difference
 from engine.audit.diagnose import FAULTS, Lab, diagnose, named_only
 from engine.audit.exact import Exact
 from engine.audit.findings import Subject, record_of
+from engine.audit.forms import Aspect, aspect_of
 from engine.audit.problems import Declined
 from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar, Scenario
 from engine.audit.shrink import Budget
 from engine.results import Key, Record
 
-SHRUNK_A_KIND = 3
+SHRUNK_A_GROUP = 3
 FAULTS_A_CHECK = 3
 HANGS_ASKED = 12
 METHODS = {
@@ -54,8 +55,8 @@ class Checker:
         """`done` are the keys of records that a run before this one has left."""
         self.runner, self.lab, self.subject, self.done = runner, lab, subject, done
         self.lab_seconds = 0.0
-        self._shrunk: Counter[str] = Counter()
-        self._causes: set[tuple[str, Grammar | None]] = set()
+        self._shrunk: Counter[tuple[str, Aspect, Grammar | None]] = Counter()
+        self._causes: set[tuple[str, Grammar | None, Aspect]] = set()
 
     def is_done(self, case: str, check: str) -> bool:
         """Whether a run before this one has the verdict."""
@@ -106,13 +107,15 @@ class Checker:
 
     def _finding(self, case: str, check: str, difference: Difference, scenario: Scenario) -> Record:
         begun, kind = time.perf_counter(), difference.kind
-        cause = (kind, difference.grammar)
-        if self._shrunk[kind] >= SHRUNK_A_KIND or cause in self._causes:
+        aspect, grammar = aspect_of(difference, self.runner.policy), difference.grammar
+        cause = (kind, grammar, aspect)
+        group = (kind, aspect, grammar if grammar and grammar.kind.startswith("regex.") else None)
+        if self._shrunk[group] >= SHRUNK_A_GROUP or cause in self._causes:
             finding = named_only(self.lab, difference, scenario)
         else:
             budget = Budget(runs=HANGS_ASKED) if kind == "hang" else Budget()
             finding = diagnose(self.lab, difference, scenario, list(self.runner.history), budget)
-        self._shrunk[kind] += 1
+        self._shrunk[group] += 1
         self._causes.add(cause)
         seconds = time.perf_counter() - begun
         self.lab_seconds += seconds

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from engine.audit.compare import Difference
 from engine.audit.exact import DONE, Exact, exact, ids
+from engine.audit.forms import aspect_of
 from engine.audit.policies import Policy
 from engine.audit.problems import Declined
 from engine.audit.runner import Runner
@@ -169,7 +170,7 @@ def _small(
     """Shrink in a child that is reused, then look again in a fresh one; when that fails, shrink in fresh ones."""
     seen = lab.ask(base, fresh=True)
     for fresh in (False, True):
-        shows = _Shows(lab, kind, _together(seen, kind), fresh=fresh)
+        shows = _Shows(lab, kind, seen, fresh=fresh)
         small = shrunk(base, shows, budget, keep)
         found = lab.ask(small, fresh=True)
         matching = _matching(lab, found, kind, small)
@@ -199,11 +200,14 @@ def _together(found: Sequence[Difference], kind: str) -> frozenset[str]:
 class _Shows:
     """Whether a candidate shows a fault of one kind; for a single session, whether any path of its grammar does.
 
-    A step at which other kinds come up than came up with the fault at first shows another fault, and does not count.
+    A step at which other kinds come up than came up with the fault at first (`seen`) shows another fault, and does not
+    count; nor does one of another aspect (engine/audit/forms.py).
     """
 
-    def __init__(self, lab: Lab, kind: str, beside: frozenset[str], *, fresh: bool) -> None:
-        self.lab, self.kind, self.beside, self.fresh = lab, kind, beside, fresh
+    def __init__(self, lab: Lab, kind: str, seen: Sequence[Difference], *, fresh: bool) -> None:
+        self.lab, self.kind, self.fresh = lab, kind, fresh
+        self.beside = _together(seen, kind)
+        self.aspect = next((aspect_of(one, lab.policy) for one in seen if one.kind == kind), None)
         self.searched: set[Grammar] = set()
 
     def __call__(self, candidate: Scenario) -> Scenario | None:
@@ -218,10 +222,17 @@ class _Shows:
             kind = found.kind
             if self.kind == "unstable" and kind not in FAULTS:
                 kind = _judged(self.lab, found, candidate, fresh=self.fresh)
-            at_step = {one.kind for one in differences if one.step == found.step}
-            if kind == self.kind and (kind == "unstable" or at_step <= self.beside | {kind}):
+            if kind == self.kind and (
+                kind in FAULTS or kind == "unstable" or self._is_alike(found, differences)
+            ):
                 return candidate.with_steps(candidate.steps[: found.step + 1])
         return None
+
+    def _is_alike(self, found: Difference, differences: Sequence[Difference]) -> bool:
+        """Whether it is about the same as the fault was at first, as far as one can tell."""
+        at_step = {one.kind for one in differences if one.step == found.step}
+        alike = self.aspect is None or aspect_of(found, self.lab.policy) == self.aspect
+        return alike and at_step <= self.beside | {found.kind}
 
     def _on_another_path(self, candidate: Scenario) -> Scenario | None:
         """A smaller grammar needs another path: look at its states, shortest paths first, once a grammar."""

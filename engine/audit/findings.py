@@ -1,6 +1,7 @@
 """A finding as a record: the witness a person reads, and the command that shows it again."""
 
 import shlex
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,7 @@ def text_case(
     `more` is `valid`, for a text that must be writable, and `hex`, for one that is no UTF-8.
     """
     scenario = Scenario((vocabulary,), (grammar,), (("compile", 0),))
-    path = subject.findings / f"{kind}-{digest(scenario)}.json"
+    path = subject.findings / f"{kind}-{digest(scenario)}-{zlib.crc32(text.encode()):08x}.json"
     about = {"kind": kind, "text": text, "valid": False, **more}
     write(path, scenario, port=subject.name, version=subject.version, **about)
     return subject.replay(path)
@@ -100,8 +101,9 @@ def witness(small: Scenario, difference: Difference, original: Scenario, policy:
     told: dict[str, Any] = {"path": [token(vocabulary, taken) for taken in difference.path]}
     if grammar is not None:
         told |= source(grammar)
-    if original.grammars and (grammar is None or grammar not in original.grammars):
-        told["original"] = source(original.grammars[0])
+    asked = original.asked()
+    if asked is not None and asked != grammar:
+        told["original"] = source(asked)
     if len([piece for piece in vocabulary.tokens if piece is not None]) <= LISTED:
         told["vocabulary"] = [token(vocabulary, number) for number in _listed(vocabulary)]
     else:

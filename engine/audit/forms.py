@@ -1,14 +1,17 @@
-"""Which part of JSON a wrong token is about, so that many differences of one engine fall into few groups.
+"""What a wrong token is about, so that many differences of one engine fall into few groups.
 
 The place is found in the text, not in any grammar: what came before tells whether a string, a member name, an escape
 or a number is open, and the first byte that goes wrong tells the rest.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.audit.compare import Difference
-from engine.audit.exact import Exact
+from engine.audit.exact import Exact, exact
+from engine.audit.policies import Policy
 from reference.dfa import DEAD
+from reference.errors import Refused
 
 WHITE_SPACE = "white space"
 ESCAPES = "escapes"
@@ -17,6 +20,7 @@ NAMES = "names and their order"
 NUMBERS = "number forms"
 STRUCTURE = "structure"
 END = "the end"
+BEYOND = "characters beyond ASCII"
 BLANKS = b" \t\n\r"
 NUMERIC = b"0123456789+-.eE"
 
@@ -40,20 +44,58 @@ def place_after(text: bytes) -> Place:
     return place
 
 
+class Aspect(NamedTuple):
+    """What a difference is about, as far as its kind does not tell; another aspect is probably another cause."""
+
+    form: str
+    is_end: bool
+    is_stuck: bool
+
+
+def aspect_of(difference: Difference, policy: Policy) -> Aspect:
+    """The aspect: the form, whether an end id is among the wrong tokens, whether the exact mask is empty."""
+    grammar, vocabulary = difference.grammar, difference.vocabulary
+    if grammar is None or vocabulary is None:
+        return Aspect("", is_end=False, is_stuck=False)
+    is_end = any(token in vocabulary.eos for token in _tokens(difference))
+    is_stuck = difference.expected is not None and not difference.expected.any()
+    try:
+        truth = exact(grammar, vocabulary, policy)
+    except Refused:
+        return Aspect("", is_end, is_stuck)
+    if grammar.kind.startswith("json_"):
+        return Aspect(form_of(difference, truth), is_end, is_stuck)
+    piece = _piece(difference, truth)
+    return Aspect("" if piece.isascii() else BEYOND, is_end, is_stuck)
+
+
 def form_of(difference: Difference, truth: Exact) -> str:
-    """The group of a mask difference of a JSON grammar."""
-    if difference.kind in ("eos_early", "eos_missing", "after_eos", "stuck") or not difference.wrong:
+    """The group of a difference of a JSON grammar."""
+    if difference.kind in ("eos_early", "eos_missing", "after_eos", "stuck"):
         return END if difference.kind.startswith("eos") else ""
-    pieces = [truth.vocabulary.tokens[token] or b"" for token in difference.wrong]
-    before = b"".join(truth.vocabulary.tokens[token] or b"" for token in difference.path)
-    piece = min((piece for piece in pieces if piece), key=len, default=b"")
+    piece = _piece(difference, truth)
     if not piece:
         return ""
-    if difference.kind == "unsound":
-        state = truth.follow(difference.path)
-        fine = next(many for many in range(len(piece)) if truth.step(state, piece[: many + 1]) == DEAD)
-        return _form(place_after(before + piece[:fine]), piece[fine])
-    return _form(place_after(before), piece[0])
+    state, before = truth.follow(difference.path), _text(truth, difference.path)
+    wrong = (many for many in range(len(piece)) if truth.step(state, piece[: many + 1]) == DEAD)
+    fine = next(wrong, 0)
+    return _form(place_after(before + piece[:fine]), piece[fine])
+
+
+def _tokens(difference: Difference) -> tuple[int, ...]:
+    """The tokens that are wrong in a mask, or the one that was taken or refused wrongly."""
+    return difference.wrong or (() if difference.token is None else (difference.token,))
+
+
+def _piece(difference: Difference, truth: Exact) -> bytes:
+    """The shortest of them with bytes."""
+    tokens = truth.vocabulary.tokens
+    pieces = [tokens[token] for token in _tokens(difference) if 0 <= token < len(tokens)]
+    return min((piece for piece in pieces if piece), key=len, default=b"")
+
+
+def _text(truth: Exact, path: tuple[int, ...]) -> bytes:
+    return b"".join(truth.vocabulary.tokens[token] or b"" for token in path)
 
 
 def _form(place: Place, byte: int) -> str:

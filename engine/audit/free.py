@@ -9,15 +9,17 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError
 
 from engine.audit.exact import ids
 from engine.audit.findings import Subject, source, text_case
-from engine.audit.instances import Instance, Scribe
+from engine.audit.instances import Instance, Scribe, exact_value
 from engine.audit.plan import Case
 from engine.audit.problems import Declined, problem_of
 from engine.audit.reductions import reductions
@@ -51,9 +53,9 @@ class FreeWalker:
     """Draws tokens from an engine's own masks."""
 
     def __init__(self, runner: Runner, vocabulary: Vocabulary, chance: random.Random) -> None:
-        """Weigh tokens once: short ones and those that close something get texts to their end."""
+        """Short tokens and those that close something get texts to their end: they weigh most."""
         self.runner, self.vocabulary, self.chance = runner, vocabulary, chance
-        self.weight = np.array([_weight(piece) for piece in vocabulary.tokens])
+        self.weight, self.is_end = _weights(vocabulary)
 
     def walk(self, grammar: int, schema: Any, length: int = 120) -> Outcome:
         """One walk of at most `length` tokens."""
@@ -92,13 +94,13 @@ class FreeWalker:
     def _next(self, session: int, tokens: list[int], *, hurry: bool) -> int | None:
         mask, _ = ask_mask(self.runner, self.vocabulary, session, tokens)
         allowed = ids(mask, len(self.vocabulary))
-        ends = [token for token in allowed.tolist() if token in self.vocabulary.eos]
+        ends = allowed[self.is_end[allowed]].tolist()
         if ends and (hurry or self.chance.random() < 0.5):
             return int(self.chance.choice(ends))
         if not len(allowed):
             return None
-        weight = self.weight[allowed] ** (3 if hurry else 1)
-        return int(self.chance.choices(allowed.tolist(), weight.tolist())[0])
+        sums = np.cumsum(self.weight[allowed] ** (3 if hurry else 1))
+        return int(allowed[np.searchsorted(sums, self.chance.random() * sums[-1], side="right")])
 
 
 def free_record(runner: Runner, subject: Subject, case: Case, seed: int, many: int = WALKS) -> Record:
@@ -109,7 +111,7 @@ def free_record(runner: Runner, subject: Subject, case: Case, seed: int, many: i
             runner.give(case.vocabulary)
         handle = runner.compile(case.grammar)
         walker = FreeWalker(runner, case.vocabulary, random.Random(f"{seed} {case.id}"))
-        schema = json.loads(case.grammar.source)
+        schema = exact_value(case.grammar.source)
         outcomes = [walker.walk(handle, schema) for _ in range(many)]
     except Declined as declined:
         return subject.record(case.id, "free", "refused", message=str(declined))
@@ -187,14 +189,17 @@ def text_fault(scribe: Scribe, source: str, text: str) -> str:
         return ""
     if written.problem or not written.whole:
         return written.problem
-    wrong, keyword = fault_of(text.encode(), schema)
+    wrong, keyword = fault_of(text.encode(), exact_value(source))
     return ("not_enforced" if keyword else "unsound") if wrong else ""
 
 
 def fault_of(text: bytes, schema: Any) -> tuple[str, str]:
-    """What is wrong with a text under a schema, and the keyword that it breaks; ("", "") when it is valid."""
+    """What is wrong with a text under a schema, and the keyword that it breaks; ("", "") when it is valid.
+
+    Both are read by `exact_value`: a number is its value, not the nearest double.
+    """
     try:
-        value = json.loads(text)
+        value = exact_value(text)
     except ValueError as error:
         return f"the text does not parse: {error}", ""
     try:
@@ -203,6 +208,14 @@ def fault_of(text: bytes, schema: Any) -> tuple[str, str]:
         place = "/".join(map(str, error.absolute_path)) or "the root"
         return f"{place} breaks {error.validator!r}: {error.message[:120]}", str(error.validator)
     return "", ""
+
+
+@lru_cache(maxsize=4)
+def _weights(vocabulary: Vocabulary) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """The weight of every token, and whether it is an end."""
+    is_end = np.zeros(len(vocabulary), bool)
+    is_end[sorted(vocabulary.eos)] = True
+    return np.array([_weight(piece) for piece in vocabulary.tokens]), is_end
 
 
 def _weight(piece: bytes | None) -> float:

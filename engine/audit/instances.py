@@ -7,7 +7,8 @@ long as the value goes wrong in the same way and breaks the same keyword.
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from decimal import Decimal
+from typing import Any, NoReturn
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError
@@ -23,6 +24,9 @@ from engine.audit.writing import Written, tokenizer, write_text
 from engine.host import PortFault
 from engine.protocol import PortError
 from reference.vocabulary import Vocabulary
+
+WIDEST = 1000
+"""Digits of a whole number with an exponent that is still made an int."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,23 @@ def broken_keyword(schema: Any, value: Any) -> str | None:
     ):
         error = (error.context or [])[0]
     return str(error.validator)
+
+
+def exact_value(text: str | bytes) -> Any:
+    """The value of a JSON text with every number as it is: int where it is whole, Decimal elsewhere.
+
+    Doubles would call 1e+23 another number than 100000000000000000000000, and 10000000000000001.0 the same as 1e16.
+    """
+    return json.loads(text, parse_float=_number, parse_constant=_no_number)
+
+
+def _number(digits: str) -> int | Decimal:
+    number = Decimal(digits)
+    return int(number) if abs(number.adjusted()) < WIDEST and number == number.to_integral_value() else number
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
 
 
 def spellings(schema: Any, value: Any, policy: Policy) -> list[str]:

@@ -71,6 +71,17 @@ class Scenario:
         tokens = len(pieces) + sum(map(len, pieces)) - sum(map(bool, pieces))
         return len(self.steps) + sum(len(grammar.source) for grammar in self.grammars) + tokens
 
+    def asked(self) -> Grammar | None:
+        """The grammar that the last step is about; None for a step that is about no session."""
+        opened: dict[int, int] = {}
+        for step in self.steps:
+            if step[0] == "open":
+                opened[step[1]] = step[2]
+            elif step[0] == "fork" and step[1] in opened:
+                opened[step[2]] = opened[step[1]]
+        number = opened.get(self.steps[-1][1]) if self.steps and self.steps[-1][0] != "vocab" else None
+        return None if number is None else self.grammars[number]
+
 
 def joined(scenarios: Iterable[Scenario]) -> Scenario:
     """The scenarios one after the other, their sessions kept apart."""
