@@ -39,6 +39,7 @@ SLOW = (
     "test_the_scalars_are_encoded",
     "hostile",
     "in_bounded_time",
+    "bound_and_in_time",
     "logarithm",
     "qwen3",
 )
