@@ -40,6 +40,7 @@ SLOW = (
     "hostile",
     "in_bounded_time",
     "bound_and_in_time",
+    "every_wrong_automaton",
     "logarithm",
     "qwen3",
 )
