@@ -10,8 +10,10 @@ Hugging Face's tokenizers makes them: bytes that are no UTF-8 become U+FFFD, and
 Where both answers are one, the comparison is marked `same`. The engine logs to standard error. The exit status is 0.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from itertools import pairwise
 from typing import Any
 
 from lmformatenforcer import CharacterLevelParser, JsonSchemaParser, RegexParser, TokenEnforcer
@@ -279,6 +281,21 @@ def keywords_without_effect() -> None:
         (closed | {"properties": nulls, "dependentRequired": {"a": ["b"]}}, '{"a":null}'),
     ):
         schema_writes(schema, text, "no", "the schema excludes it")
+
+
+@cause
+def time_of_large_classes() -> None:
+    """Where most characters are allowed, the time for a list grows with the square of the number of tokens."""
+    for size in (500, 1000, 2000):
+        letters = [chr(0x4E00 + number) for number in range(size + 1)]
+        tokens = [letter.encode() for letter in letters]
+        tokens += [(first + second).encode() for first, second in pairwise(letters)]
+        begun = time.perf_counter()
+        lists(RegexParser("[^a]*"), tokens, ())
+        seconds = time.perf_counter() - begun
+        print(
+            f"  [^a]* at the start, {len(tokens)} tokens\n    engine: {seconds:.2f} s   [the exact list is all of them]"
+        )
 
 
 @cause
