@@ -18,6 +18,7 @@ from properties.test_vocabulary import (
     gguf,
     gguf_array,
     gguf_string,
+    spelled,
     tokenizer_pairs,
     written,
 )
@@ -375,6 +376,11 @@ def test_half_a_character_has_no_bytes() -> None:
 def test_spellings_without_any_text_have_no_bytes() -> None:
     assert from_byte_level([], "here") == []
     assert from_byte_level(iter(["", "Ġa", ""]), "here") == [b"", b" a", b""]
+
+
+def test_a_token_of_all_bytes_is_spelled_beside_one_that_is_not() -> None:
+    every = bytes(range(256))
+    assert from_byte_level([spelled(every), "漢"], "here") == [every, "漢".encode()]
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def _tiktoken_pairs(lines: list[bytes], path: Path) -> Iterable[tuple[int, bytes
 
 def read_json_list(value: Any, path: Path) -> tuple[Tokens, frozenset[int]]:
     """Tokens of a list of base64 strings or null, or of an object with that list as `tokens` and ids as `eos`."""
-    rows, eos = (value.get("tokens"), value.get("eos", [])) if isinstance(value, dict) else (value, [])
+    rows, eos = (value.get("tokens"), value.get("eos")) if isinstance(value, dict) else (value, None)
     if not isinstance(rows, list) or len(rows) > MAX_TOKENS:
         raise VocabularyError(
             f"vocabulary {path}: no list of tokens; write base64 strings or null, one an id"
