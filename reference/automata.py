@@ -70,8 +70,8 @@ class TableSteps:
 
     def __init__(self, table: Table) -> None:
         """Keep the table flat and find the loops of every state."""
-        self.accept = np.asarray(table.accept, np.bool_)
-        trans = np.ascontiguousarray(table.trans, np.int32)
+        self.accept = np.asarray(table.accept)
+        trans = np.ascontiguousarray(table.trans)
         if trans.shape != (len(self.accept), 256):
             raise MaskError(
                 f"automaton: trans is {trans.shape}, accept {self.accept.shape}; give int32[n, 256] and bool[n]"

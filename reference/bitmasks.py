@@ -51,7 +51,7 @@ def places_of(first: Ints, end: Ints) -> Ints:
 
 def set_rows(table: Words, ranges: Ranges, trie: TokenTrie) -> None:
     """Set the bits of every range in the row of its origin; the rows are all 0 before."""
-    count = np.bincount(ranges.origin, ranges.end - ranges.first, minlength=len(table))
+    count = np.bincount(ranges.origin, ranges.end - ranges.first)
     is_few = (count <= _MANY)[ranges.origin]
     _set_few(table, Ranges(*(column[is_few] for column in ranges)), trie)
     for row in np.flatnonzero(count > _MANY):

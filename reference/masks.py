@@ -101,7 +101,7 @@ class TokenIndex:
         return reached
 
     def successors(self, state: int) -> Ints:
-        """Per token the state after it, int32[V]; DEAD where it is not allowed, the state itself for an allowed EOS."""
+        """Per token the state after it, [V]; DEAD where it is not allowed, the state itself for an allowed EOS."""
         state = self.check_state(state)
         reached = np.full(len(self), DEAD, np.intp)
         for ranges in self.ranges(np.array([state], np.intp)):
