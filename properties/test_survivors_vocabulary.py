@@ -25,7 +25,7 @@ from properties.test_vocabulary import (
 from reference import vocabulary as names
 from reference.errors import VocabularyError
 from reference.gguf import read_metadata
-from reference.token_bytes import from_byte_level, from_sentencepiece
+from reference.token_bytes import byte_level_alphabet, from_byte_level, from_sentencepiece
 from reference.tokenizer_files import read_text_file
 from reference.vocabulary import Vocabulary, load_vocabulary
 
@@ -242,6 +242,17 @@ BROKEN: dict[str, tuple[bytes, int, str]] = {
     "no version": (b"GGUF\x03", 4, "4 bytes are announced and 1 are left"),
     "version 1": (pairs(version=1), 8, "GGUF version 1 is not one of 2 and 3 in little-endian order"),
     "version 4": (pairs(version=4), 8, "GGUF version 4 is not one of 2 and 3 in little-endian order"),
+    "a large version": (
+        pairs(version=0xFFFFFFFF),
+        8,
+        "GGUF version 4294967295 is not one of 2 and 3 in little-endian order",
+    ),
+    "a large type": (one(b"k", 0xFFFFFFFF, b""), 37, "value type 4294967295 is none of GGUF's 13"),
+    "a large type in an array": (
+        one(b"k", 9, array(0xFFFFFFFF, b"1")),
+        49,
+        "value type 4294967295 is none of GGUF's 13",
+    ),
     "an unknown type": (one(b"k", 13, b""), 37, "value type 13 is none of GGUF's 13"),
     "a key twice": (pairs((b"k", 0, b"1"), (b"k", 0, b"1")), 47, "the key 'k' is given twice"),
     "a cut number": (one(b"k", 4, b"\x00\x00\x00"), 37, "4 bytes are announced and 3 are left"),
@@ -359,6 +370,15 @@ def test_each_token_type_is_text_or_nothing(
     """Types in order: normal, unknown, control, user-defined, unused, byte."""
     content = gguf(tokenizer_pairs(model, ["a"] * 6, [1, 2, 3, 4, 5, 6]))
     assert read(tmp_path / "a.gguf", content) == tokens
+
+
+def test_three_ranges_of_characters_stand_for_their_own_bytes() -> None:
+    """`!` to `~`, `¡` to `¬`, `®` to `ÿ`, as in GPT-2's encoder; the other 68 bytes go on from U+0100."""
+    itself = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    alphabet = byte_level_alphabet()
+    assert all(alphabet[chr(byte)] == byte for byte in itself)
+    others = sorted(set(range(256)) - set(itself))
+    assert len(others) == 68 and [alphabet[chr(0x100 + i)] for i in range(68)] == others
 
 
 def test_half_a_character_has_no_bytes() -> None:

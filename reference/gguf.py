@@ -139,14 +139,14 @@ def _texts(value: MetadataValue | None, place: str) -> list[str]:
         )
     texts = []
     for token, raw in enumerate(value):
+        if not isinstance(raw, bytes):
+            raise VocabularyError(f"{place}, token {token}: {raw!r} is not a string; convert the file again")
         try:
-            texts.append(raw.decode() if isinstance(raw, bytes) else "")
+            texts.append(raw.decode())
         except UnicodeDecodeError:
             raise VocabularyError(
                 f"{place}, token {token}: {raw!r} is not UTF-8; convert the file again"
             ) from None
-        if not isinstance(raw, bytes):
-            raise VocabularyError(f"{place}, token {token}: {raw!r} is not a string; convert the file again")
     return texts
 
 
