@@ -482,7 +482,7 @@ def test_the_keyword_that_an_instance_breaks_is_named(value: object, keyword: st
 
 def test_text_is_cut_into_the_longest_tokens() -> None:
     cut = Tokenizer(Vocabulary((b"a", b"ab", b"abc", b"b", None), frozenset(), "cut"))
-    assert cut(b"abcab") == [2, 1] and cut(b"bab") == [3, 1] and cut(b"xa") == []
+    assert cut(b"abcab") == [2, 1] and cut(b"bab") == [3, 1] and cut(b"xa") is None and cut(b"") == []
 
 
 # Groups of JSON differences.

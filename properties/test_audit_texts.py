@@ -16,7 +16,7 @@ from engine.audit.smallest import keeps_types, smaller_pairs, smaller_texts, sma
 from engine.results import Record
 from fixtures import ROOT
 from maskproof.__main__ import app, load_commands
-from properties.audit_ports import changed, fault, faults, records
+from properties.audit_ports import changed, changed_all, fault, faults, records
 
 
 @pytest.mark.parametrize("name", ["twice", "escaped-name", "escaped-name-first"])
@@ -60,6 +60,44 @@ def test_a_number_of_a_text_is_its_value_and_not_the_nearest_double(
 def test_words_that_python_reads_as_numbers_are_no_json() -> None:
     wrong, keyword = fault_of(b"[NaN]", exact_value('{"type":"array"}'))
     assert (wrong, keyword) == ("the text does not parse: NaN is no JSON", "")
+
+
+FREE = Settings(vocabularies=("bytes",), languages=("any-of",), walks=1, length=20, programs=0)
+
+
+def free_ones(command: list[str], folder: Path) -> list[Record]:
+    return [record for record in records(command, folder, FREE) if record.check == "free"]
+
+
+def test_a_dead_end_that_an_engine_leads_into_is_found(tmp_path: Path) -> None:
+    """Of an engine that is held to no exact mask: only its own walks can show it."""
+    command = changed_all(
+        tmp_path,
+        ("return self.grammar.mask(self.states[-1])", "return self.grammar.mask(self.states[-1]) " + EMPTY),
+        *ANY_ORDER,
+    )
+    (record,) = free_ones(command, tmp_path)
+    assert (record.verdict, record.kind) == ("refuted", "stuck")
+    assert "nothing is allowed after 3 tokens" in record.message
+
+
+EMPTY = "if len(self.states) != 4 else bytearray(len(self.grammar.mask(self.states[-1])))"
+ANY_ORDER = (('"features": FEATURES}', '"features": FEATURES, "policies": {"object_order": "any"}}'),)
+
+
+def test_walks_that_never_end_have_judged_nothing(tmp_path: Path) -> None:
+    """The engine forgets the end: no walk comes to one, and that is told."""
+    command = changed_all(tmp_path, ("for token in self.trie.eos:", "for token in ():"), *ANY_ORDER)
+    (record,) = free_ones(command, tmp_path)
+    assert (record.verdict, record.message) == ("skipped", "no walk came to an end: nothing was judged")
+
+
+def test_short_escapes_are_about_free_strings_alone() -> None:
+    """A control character in a constant has no other spelling."""
+    short = policies.language(
+        "json_schema", '{"enum":["\\u0001","\\n"]}', policies.declared({"escapes": "short-only"})
+    )
+    assert short.matches(rb'"\u0001"') and short.matches(rb'"\n"')
 
 
 # Made small.

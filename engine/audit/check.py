@@ -1,9 +1,9 @@
 """One check: its scenarios run to the end, and what is wrong comes out as findings.
 
-Differences of a kind already seen in the same check are passed over, since one cause wrongs many masks. A finding is
-diagnosed and made small in a second child while its kind and aspect are new: three times for the parts of JSON, once
-for a grammar. Of the others only the kind is decided. A port that dies is started again by the runner; one that
-keeps dying ends the check.
+Differences of a kind and aspect already seen in the same check are passed over, since one cause wrongs many masks. A
+finding is diagnosed and made small in a second child while its kind and aspect are new: three times for the parts of
+JSON, once for a grammar. Of the others only the kind is decided. A port that dies is started again by the runner; one
+that keeps dying ends the check.
 """
 
 import time
@@ -17,6 +17,7 @@ from engine.audit.diagnose import FAULTS, Lab, diagnose, named_only
 from engine.audit.exact import Exact
 from engine.audit.findings import Subject, record_of
 from engine.audit.forms import Aspect, aspect_of
+from engine.audit.policies import Policy
 from engine.audit.problems import Declined
 from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar, Scenario
@@ -25,6 +26,7 @@ from engine.results import Key, Record
 
 SHRUNK_A_GROUP = 3
 FAULTS_A_CHECK = 3
+LOOKED_AT = 300
 HANGS_ASKED = 12
 METHODS = {
     "masks": "every reachable state by a shortest token path, every token",
@@ -45,7 +47,18 @@ class _Ran:
     declined: int = 0
     faults: int = 0
     message: str = ""
-    kinds: set[str] = field(default_factory=set)
+    looked_at: int = 0
+    kinds: set[tuple[str, Aspect | None]] = field(default_factory=set)
+
+    def is_new(self, difference: Difference, policy: Policy) -> bool:
+        """Whether a difference is the first of its kind and aspect; of many only the first are looked at so closely."""
+        self.looked_at += 1
+        close = self.looked_at <= LOOKED_AT
+        aspect = aspect_of(difference, policy) if close else None
+        before = self.kinds if close else {(kind, None) for kind, _ in self.kinds}
+        is_new = (difference.kind, aspect) not in before
+        self.kinds.add((difference.kind, aspect))
+        return is_new
 
 
 class Checker:
@@ -101,8 +114,7 @@ class Checker:
             return
         ran.faults += any(difference.kind in FAULTS for difference in found)
         for difference in found:
-            if difference.kind not in ran.kinds:
-                ran.kinds.add(difference.kind)
+            if ran.is_new(difference, self.runner.policy):
                 yield self._finding(case, check, difference, scenario)
 
     def _finding(self, case: str, check: str, difference: Difference, scenario: Scenario) -> Record:

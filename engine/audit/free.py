@@ -1,7 +1,8 @@
 """Texts that the engine itself leads to: whatever it lets be written to the end must parse and validate.
 
 This asks nothing of how an engine spells JSON, so it holds for every policy: tokens are drawn from the engine's own
-masks, short ways out preferred, and a text that ends is given to a JSON reader and to `jsonschema`.
+masks, short ways out preferred, and a text that ends is given to a JSON reader and to `jsonschema`. A walk that gets
+nowhere judges nothing, unless every byte has a token: then the engine led into a dead end.
 """
 
 import json
@@ -26,6 +27,7 @@ from engine.audit.reductions import reductions
 from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar
 from engine.audit.smallest import SHRUNK_A_KIND, compact, quick, smaller_texts, smallest
+from engine.audit.vocabularies import has_every_byte
 from engine.audit.writing import Stuck, ask_mask, open_session, tokenizer, write_text
 from engine.host import PortFault
 from engine.protocol import PortError, Violation
@@ -56,48 +58,56 @@ class FreeWalker:
         """Short tokens and those that close something get texts to their end: they weigh most."""
         self.runner, self.vocabulary, self.chance = runner, vocabulary, chance
         self.weight, self.is_end = _weights(vocabulary)
+        self.is_whole = False
 
     def walk(self, grammar: int, schema: Any, length: int = 120) -> Outcome:
         """One walk of at most `length` tokens."""
         session = open_session(self.runner, grammar)
         tokens: list[int] = []
         try:
-            told = self._drawn(session, tokens, length)
+            ended, problem, told = self._drawn(session, tokens, length)
         except Stuck as stuck:
-            told = ("stuck", str(stuck))
+            ended, problem, told = False, "stuck", str(stuck)
         self.runner.port.request("close", session=session)
-        ended = not told[0] and bool(tokens) and tokens[-1] in self.vocabulary.eos
-        pieces = (self.vocabulary.tokens[token] or b"" for token in tokens[: len(tokens) - ended])
-        text = b"".join(pieces)
+        eos = self.vocabulary.eos
+        text = b"".join(self.vocabulary.tokens[token] or b"" for token in tokens if token not in eos)
         if not ended:
-            return Outcome(tuple(tokens), text, ended, told[1], kind=told[0])
+            return Outcome(tuple(tokens), text, ended, told, kind=problem)
         wrong, keyword = fault_of(text, schema)
         kind = ("not_enforced" if keyword else "unsound") if wrong else ""
         return Outcome(tuple(tokens), text, ended, wrong, keyword, kind)
 
-    def _drawn(self, session: int, tokens: list[int], length: int) -> tuple[str, str]:
-        """Take tokens until the text ends, nothing is allowed, or they are many; what went wrong on the way."""
+    def _drawn(self, session: int, tokens: list[int], length: int) -> tuple[bool, str, str]:
+        """Take tokens until the text ends, nothing is allowed, or they are many; whether it ended, what went wrong."""
         while len(tokens) < length and not (tokens and tokens[-1] in self.vocabulary.eos):
             token = self._next(session, tokens, hurry=len(tokens) > length // 3)
             if token is None:
-                break
+                return self.is_whole and not self.vocabulary.eos, "", ""
             try:
                 self.runner.port.request("advance", session=session, token=token)
             except PortError as error:
                 if error.kind not in ("illegal", "refused"):
                     raise
                 tokens.append(token)
-                return "advance_disagrees", f"token {token} is in the mask, and refused: {error.message}"
+                return (
+                    False,
+                    "advance_disagrees",
+                    f"token {token} is in the mask, and refused: {error.message}",
+                )
             tokens.append(token)
-        return "", ""
+        return bool(tokens) and tokens[-1] in self.vocabulary.eos, "", ""
 
     def _next(self, session: int, tokens: list[int], *, hurry: bool) -> int | None:
-        mask, _ = ask_mask(self.runner, self.vocabulary, session, tokens)
+        """A token; None where nothing is allowed, and, in a vocabulary without an end, where the text may end."""
+        mask, self.is_whole = ask_mask(self.runner, self.vocabulary, session, tokens)
         allowed = ids(mask, len(self.vocabulary))
+        if not (len(allowed) or self.is_whole) and tokens and has_every_byte(self.vocabulary):
+            raise Stuck(f"nothing is allowed after {len(tokens)} tokens, and the output is not whole")
         ends = allowed[self.is_end[allowed]].tolist()
         if ends and (hurry or self.chance.random() < 0.5):
             return int(self.chance.choice(ends))
-        if not len(allowed):
+        ends_here = self.is_whole and not self.vocabulary.eos and (hurry or self.chance.random() < 0.5)
+        if ends_here or not len(allowed):
             return None
         sums = np.cumsum(self.weight[allowed] ** (3 if hurry else 1))
         return int(allowed[np.searchsorted(sums, self.chance.random() * sums[-1], side="right")])
@@ -123,8 +133,12 @@ def free_record(runner: Runner, subject: Subject, case: Case, seed: int, many: i
     wrong = next((outcome for outcome in outcomes if outcome.wrong), None)
     if wrong is not None:
         return _wrong(runner, subject, case, wrong, seconds)
-    domain = {"walks": many, "ended": sum(outcome.ended for outcome in outcomes), "seed": str(seed)}
-    return subject.record(case.id, "free", "tested", method=METHOD, domain=domain, seconds=seconds)
+    ended = sum(outcome.ended for outcome in outcomes)
+    domain = {"walks": many, "ended": ended, "seed": str(seed)}
+    verdict, message = ("tested", "") if ended else ("skipped", "no walk came to an end: nothing was judged")
+    return subject.record(
+        case.id, "free", verdict, method=METHOD, domain=domain, seconds=seconds, message=message
+    )
 
 
 def _wrong(runner: Runner, subject: Subject, case: Case, outcome: Outcome, seconds: float) -> Record:

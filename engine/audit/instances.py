@@ -55,7 +55,7 @@ class Scribe:
         cut, tries = tokenizer(self.vocabulary), list[Written]()
         for text in spellings(schema, value, self.runner.policy):
             tokens = cut(text.encode("utf-8", "replace"))
-            if tokens:
+            if tokens is not None:
                 tries.append(replace(write_text(self.runner, handle, tokens), text=text))
                 if tries[-1].whole:
                     break

@@ -23,7 +23,10 @@ from reference.errors import Refused
 from reference.vocabulary import Vocabulary
 
 DATA = FilePath(__file__).parent / "data"
-AWKWARD = ("city", "enum-awkward", "number", "multi-byte", "byte-classes", "unicode-class", "no-continuation")
+AWKWARD = (
+    *("city", "enum-awkward", "number", "multi-byte", "byte-classes", "unicode-class", "no-continuation"),
+    "sentence",
+)
 """The languages that the adversarial vocabularies are tried on."""
 
 

@@ -10,7 +10,7 @@ comma in a string, whatever schema made it.
 | `mask` | `"forced-first-token"` | where bytes are forced the mask may hold one token alone, a prefix of them |
 | `separators` | `[", ", ": "]` | JSON is written with these between members, and between key and value |
 | `whitespace` | `"any"` | JSON may have white space wherever RFC 8259 has it |
-| `escapes` | `"short-only"` | JSON strings are written without `\uXXXX` |
+| `escapes` | `"short-only"` | free JSON strings are written without `\uXXXX`; constants as they must be |
 | `after_eos` | `"eos"` | after EOS the mask still holds the EOS ids |
 | `accepts` | list of names | forms outside the dialect that the engine takes (names in data/refusals.json) |
 | `object_order` | `"any"` | members may come in any order; such an engine is not held to exact JSON masks |
@@ -156,7 +156,8 @@ def _steps(dfa: Dfa, policy: Policy, place: Place) -> Iterator[tuple[int, Place]
     for byte in np.flatnonzero(dfa.trans[state] != DEAD).tolist():
         target = int(dfa.trans[state, byte])
         if mode == ESCAPE:
-            if not (policy.short_escapes and byte == ord("u")):
+            is_free = dfa.trans[state, ord("/")] != DEAD  # constants and names never write it
+            if not (policy.short_escapes and is_free and byte == ord("u")):
                 yield byte, (target, STRING, b"")
         elif mode == STRING:
             yield byte, (target, {ord('"'): OUT, ord("\\"): ESCAPE}.get(byte, STRING), b"")

@@ -58,13 +58,16 @@ def wide() -> Vocabulary:
 
 
 def partial() -> Vocabulary:
-    """Characters cut in every place, pieces that end in the middle of one and go on with the next."""
+    """Characters cut in every place; pieces that end inside one and go on with the next, or begin with `a`."""
     whole = [character.encode() for character in CHARACTERS]
     cut = [piece[:place] for piece in whole for place in range(1, len(piece))]
     rest = [piece[place:] for piece in whole for place in range(1, len(piece))]
     across = [one[-1:] + two[:1] for one, two in itertools.pairwise(whole)]
     mixed = [b'"' + piece[:1] for piece in whole] + [piece[1:] + b'"' for piece in whole]
-    found = [piece for piece in dict.fromkeys([*whole, *cut, *rest, *across, *mixed]) if len(piece) > 1]
+    after = [b"a" + piece for piece in (b"\xc0", b"\xc3", b"\xe0", b"\xf0", b"(", b"\n", b"\xe2\x80", b" ")]
+    found = [
+        piece for piece in dict.fromkeys([*whole, *cut, *rest, *across, *mixed, *after]) if len(piece) > 1
+    ]
     return Vocabulary((*BYTES, *found, None, b"a"), frozenset({256 + len(found)}), "partial")
 
 
@@ -111,5 +114,11 @@ def _loaded(spec: str, eos: tuple[int, ...]) -> Vocabulary:
 
 def spelling_vocabulary(vocabularies: Sequence[Vocabulary]) -> Vocabulary:
     """The first vocabulary that has every byte and an EOS, else the one of bytes alone: any text can be written."""
-    whole = (one for one in vocabularies if one.eos and set(BYTES) <= set(one.tokens))
+    whole = (one for one in vocabularies if one.eos and has_every_byte(one))
     return next(whole, byte_only())
+
+
+@lru_cache(maxsize=16)
+def has_every_byte(vocabulary: Vocabulary) -> bool:
+    """Whether every byte is a token, so that no text ends for want of tokens."""
+    return set(BYTES) <= set(vocabulary.tokens)

@@ -37,9 +37,9 @@ class Tokenizer:
                 self.ids.setdefault(piece, token)
         self.longest = min(max(map(len, self.ids), default=0), 64)
 
-    def __call__(self, data: bytes) -> list[int]:
-        """The tokens of the data; an empty list when some byte has no token."""
-        tokens, place = [], 0
+    def __call__(self, data: bytes) -> list[int] | None:
+        """The tokens of the data; None when some byte has no token."""
+        tokens, place = list[int](), 0
         while place < len(data):
             for width in range(min(self.longest, len(data) - place), 0, -1):
                 token = self.ids.get(data[place : place + width])
@@ -48,7 +48,7 @@ class Tokenizer:
                     place += width
                     break
             else:
-                return []
+                return None
         return tokens
 
 
@@ -90,14 +90,14 @@ def tokenizer(vocabulary: Vocabulary) -> Tokenizer:
     return Tokenizer(vocabulary)
 
 
-def write_text(runner: Runner, grammar: int, tokens: Sequence[int]) -> Written:
+def write_text(runner: Runner, grammar: int, tokens: Sequence[int] | None) -> Written:
     """Take the tokens one by one in a new session; stop at the first that the mask or the engine refuses.
 
     Raises Declined when the port refuses the grammar before it took a token.
     """
     vocabulary = runner.vocabulary
     assert vocabulary is not None
-    if not tokens:
+    if tokens is None:
         return Written(0, False, (), "this vocabulary has no tokens for it")
     session = open_session(runner, grammar)
     written = _write(runner, vocabulary, session, tokens)
