@@ -284,7 +284,7 @@ def test_a_text_whose_first_byte_no_token_has_does_not_begin_with_a_later_one(na
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("name", ["lm-format-enforcer"])
+@pytest.mark.parametrize("name", ["lm-format-enforcer", "kbnf"])
 def test_a_key_given_twice_is_refused_by_the_port_of_an_engine_that_takes_a_dict(name: str) -> None:
     for port in started(name):
         port.request("vocab", tokens=token_texts(TOKENS), eos=[EOS])
@@ -292,7 +292,8 @@ def test_a_key_given_twice_is_refused_by_the_port_of_an_engine_that_takes_a_dict
             with pytest.raises(PortError, match="a key twice") as declined:
                 port.request("compile", kind="json_schema", source=source)
             assert declined.value.kind == "refused"
-        assert port.request("compile", kind="json_schema", source='{"type":"boolean"}')
+        source = '{"type":"object","properties":{"a":{"type":"boolean"}}}'
+        assert port.request("compile", kind="json_schema", source=source)
 
 
 @pytest.mark.engines

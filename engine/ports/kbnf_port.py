@@ -8,14 +8,13 @@ logits processor does.
 
 import copy
 import ctypes
-import json
 import os
 import sys
 import typing
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from speak import Engine, Illegal, Refused, Session, Tokens, channel, cut, loader, pack, serve
+from speak import Engine, Illegal, Refused, Session, Tokens, as_dict, channel, cut, loader, pack, serve
 
 PORT = {
     "name": "kbnf",
@@ -139,7 +138,7 @@ def formatter(source: str, vocabulary: Any) -> Any:
 
     written.GRAMMAR_HEADER = written.GRAMMAR_HEADER.replace("[ \t\n]*", "")
     written.SPACE_NONTERMINAL = ""
-    schema = json.loads(source)
+    schema = as_dict(source)
     if not isinstance(schema, dict):
         raise Refused("formatron takes a schema that is an object")
     builder = FormatterBuilder()

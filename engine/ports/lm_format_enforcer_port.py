@@ -5,14 +5,13 @@ is no UTF-8 by itself becomes U+FFFD, as there. The engine keeps no session: it 
 far, so a fork is another list. It has no advance; a token is taken when the last list holds it. It has no compact JSON.
 """
 
-import json
 import logging
 import os
 import sys
 from typing import Any
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from speak import Engine, Illegal, Refused, Session, Tokens, channel, pack, serve
+from speak import Engine, Illegal, Refused, Session, Tokens, as_dict, channel, pack, serve
 
 PORT = {
     "name": "lm-format-enforcer",
@@ -28,14 +27,6 @@ if __name__ == "__main__":
     from lmformatenforcer.tokenenforcer import TokenEnforcerTokenizerData
 
     logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
-
-
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The dict of an object's members, none of which comes twice: the engine takes a dict, which cannot hold that."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise Refused("the engine takes a dict, and this schema gives a key twice")
-    return found
 
 
 class Listed(Session):
@@ -130,7 +121,7 @@ class LMFormatEnforcer(Engine):
         if kind == "regex.unicode":
             parser = lmformatenforcer.RegexParser(source)
         else:
-            parser = lmformatenforcer.JsonSchemaParser(json.loads(source, object_pairs_hook=once))
+            parser = lmformatenforcer.JsonSchemaParser(as_dict(source))
         enforcer = lmformatenforcer.TokenEnforcer(self.known, parser)
         enforcer.get_allowed_tokens([])
         return enforcer

@@ -108,6 +108,18 @@ class _Number(str):
     """A number as it is spelled."""
 
 
+def as_dict(source: str) -> Any:
+    """The value of a schema, for engines that take a dict: a key given twice, which no dict holds, is refused."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise Refused("the engine takes a dict, and this schema gives a key twice")
+        return found
+
+    return json.loads(source, object_pairs_hook=once)
+
+
 def closed(source: str) -> str:
     """The schema with `additionalProperties: false` where an object is silent about it, numbers spelled as they are.
 
