@@ -53,7 +53,7 @@ class Cursor:
 def literal(cursor: Cursor) -> Node:
     """A character that stands for itself: its UTF-8 bytes, as one atom."""
     code = ord(cursor.peek())
-    _check_scalar(cursor, code, cursor.position)
+    _check_scalar(cursor, code)
     cursor.position += 1
     return _literal(code)
 
@@ -130,7 +130,7 @@ def _item(cursor: Cursor) -> Ranges:
     cursor.position += 1
     high = _member(cursor)
     shown = _visible(cursor.text[start : cursor.position])
-    if len(low) > 1 or len(high) > 1 or low[0][0] != low[0][1] or high[0][0] != high[0][1]:
+    if low != _single(low[0][0]) or high != _single(high[0][0]):
         cursor.refuse(f"'{shown}' has a class at an end of a range; escape the hyphen as '\\-'", start)
     if low[0][0] > high[0][0]:
         cursor.refuse(f"the range '{shown}' runs backwards; swap its ends", start)
@@ -141,7 +141,7 @@ def _member(cursor: Cursor) -> Ranges:
     if cursor.peek() == "\\":
         return escape(cursor)
     code = ord(cursor.peek())
-    _check_scalar(cursor, code, cursor.position)
+    _check_scalar(cursor, code)
     if code >= 0x80 and cursor.dialect == "bytes":
         cursor.refuse(f"U+{code:04X} inside brackets is several bytes; use '|' or the dialect unicode")
     cursor.position += 1
@@ -149,21 +149,20 @@ def _member(cursor: Cursor) -> Ranges:
 
 
 def _hexadecimal(cursor: Cursor, form: re.Pattern[str], wanted: str) -> int:
-    start = cursor.position
-    digits = form.match(cursor.text, start + 2)
+    digits = form.match(cursor.text, cursor.position + 2)
     if digits is None:
         cursor.refuse(f"'\\{cursor.peek(1)}' comes without {wanted}")
     code = int(digits[0].strip("{}"), 16)
-    _check_scalar(cursor, code, start)
+    _check_scalar(cursor, code)
     cursor.position = digits.end()
     return code
 
 
-def _check_scalar(cursor: Cursor, code: int, position: int) -> None:
+def _check_scalar(cursor: Cursor, code: int) -> None:
     if 0xD800 <= code < 0xE000:
-        cursor.refuse(f"U+{code:04X} is a surrogate, which has no UTF-8 form; remove it", position)
+        cursor.refuse(f"U+{code:04X} is a surrogate, which has no UTF-8 form; remove it")
     if code > 0x10FFFF:
-        cursor.refuse(f"{_shown(code)} is over the last code point, U+10FFFF; lower it", position)
+        cursor.refuse(f"{_shown(code)} is over the last code point, U+10FFFF; lower it")
 
 
 def _shown(code: int) -> str:

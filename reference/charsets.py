@@ -40,14 +40,13 @@ def intersection(left: Iterable[tuple[int, int]], right: Ranges) -> Ranges:
 
 
 def complement(ranges: Ranges, dialect: Dialect) -> Ranges:
-    """The characters of the dialect that are not in the set."""
+    """The characters of the dialect that are not in the set; gaps that end before they begin meet nothing."""
     gaps: list[tuple[int, int]] = []
     floor = 0
     for low, high in normalised(ranges):
-        if floor < low:
-            gaps.append((floor, low - 1))
+        gaps.append((floor, low - 1))
         floor = high + 1
-    gaps.append((floor, max(floor, 0x10FFFF)))
+    gaps.append((floor, UNIVERSE[dialect][-1][1]))
     return intersection(gaps, UNIVERSE[dialect])
 
 

@@ -142,7 +142,7 @@ class _Parser:
             return _SIMPLE[character]
         cursor = self.cursor
         form = _COUNTS.match(cursor.text, cursor.position)
-        if form is None or (form[3] and not form[2]):
+        if form is None:
             cursor.refuse("'{' is no quantifier {m}, {m,} or {m,n} here; write '\\{' for the character")
         low = self.bound(form[1])
         if not form[2]:
