@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as Xml
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ from engine.results import Record, read_records
 from maskproof.__main__ import app, load_commands
 from properties.audit_ports import SMALL, changed, changed_all, fault, records
 from reference.dfa import DEAD
+from reference.errors import Refused
 from reference.vocabulary import Vocabulary, load_vocabulary
 
 if not app.registered_commands:
@@ -156,6 +158,28 @@ def test_short_escapes_leave_no_hex_escape() -> None:
     assert not short.matches(rb'"\u00e9"')
     plain = language("json_schema", '{"type":"string"}', Policy())
     assert members(short, 7) == members(plain, 7) and members(short, 8) + 22**4 == members(plain, 8)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"),
+    [
+        ("ab?", ["a"]),
+        ("a*", ["a"]),
+        ("(?:ab)*", ["ab"]),
+        ("b|a+c|aab", ["b", "ac", "aac", "aab"]),
+        ("[ab]*b", ["b", "ab", "aab"]),
+    ],
+)
+def test_an_output_that_ends_where_it_is_first_whole(pattern: str, left: list[str]) -> None:
+    """By hand: members that are not empty and begin with no shorter one, of at most three bytes."""
+    dfa = language("regex.bytes", pattern, declared({"ends": "first-whole"}))
+    short = ["".join(text) for many in range(4) for text in product("abc", repeat=many)]
+    assert [text for text in short if dfa.matches(text.encode())] == left
+
+
+def test_a_language_of_which_a_policy_leaves_nothing_is_refused() -> None:
+    with pytest.raises(Refused, match="no text is left"):
+        language("regex.bytes", "", declared({"ends": "first-whole"}))
 
 
 def test_sorted_members_are_those_of_the_schema_with_its_names_in_order() -> None:

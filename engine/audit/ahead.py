@@ -11,7 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from engine.audit.exact import Exact, compiled, exact
+from engine.audit.compare import kinds_of
+from engine.audit.exact import Exact, compiled, exact, ids
 from engine.audit.findings import Subject
 from engine.audit.plan import Case, is_brief
 from engine.audit.runner import Runner
@@ -150,13 +151,9 @@ def _walk(port: Port, handle: int, constraint: Constraint, chance: random.Random
     while not constraint.done:
         wanted = constraint.mask()
         there = mask_of(port.request("mask", session=session), size)
-        for kind, wrong in (
-            ("unsound", there & ~packed_mask(wanted)),
-            ("incomplete", packed_mask(wanted) & ~there),
-        ):
-            if wrong.any():
-                token = int(np.unpackbits(wrong, bitorder="little").argmax())
-                return kind, f"after {text!r}, {constraint.remaining} left, token {token} is wrong"
+        extra, missing = ids(there & ~packed_mask(wanted), size), ids(packed_mask(wanted) & ~there, size)
+        for kind, wrong in kinds_of(constraint.index.vocabulary, extra, missing).items():
+            return kind, f"after {text!r}, {constraint.remaining} left, token {wrong[0]} is wrong"
         ends = constraint.index.vocabulary.eos
         allowed = np.flatnonzero(wanted).tolist()
         going = [token for token in allowed if token not in ends]

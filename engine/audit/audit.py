@@ -26,6 +26,7 @@ from engine.audit.vocabularies import spelling_vocabulary
 from engine.audit.walks import walks
 from engine.host import Limits, Port, PortFault
 from engine.results import Key, Record
+from reference.errors import Refused
 from reference.vocabulary import Vocabulary
 
 JSON_KINDS = ("json_schema", "json_object")
@@ -140,6 +141,9 @@ class Auditor:
             except Declined as declined:
                 yield self.subject.record(case.id, "compile", "refused", message=str(declined))
                 continue
+            if self._is_exact(case.grammar.kind) and (why := self._without_truth(case)):
+                yield self.subject.record(case.id, "compile", "skipped", message=why)
+                continue
             if found:
                 finding = Finding(found[0].kind, found[0].message, scenario, found[0], scenario)
                 yield record_of(self.subject, case.id, "compile", finding, self.runner.policy, 0.0)
@@ -198,6 +202,14 @@ class Auditor:
         if kind == "json_object" and policy.sorted_members:
             return False
         return not (kind in JSON_KINDS and policy.any_order)
+
+    def _without_truth(self, case: Case) -> str:
+        """Why the port's policies leave nothing to hold a case to; nothing when they do not."""
+        try:
+            exact(case.grammar, case.vocabulary, self.runner.policy)
+        except Refused as refused:
+            return str(refused)
+        return ""
 
     def _forget_all(self) -> None:
         """A fresh child: what was asked without a scenario is in no history, and must not explain a finding."""

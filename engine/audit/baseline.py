@@ -53,7 +53,7 @@ def read_baseline(path: Path) -> tuple[Accepted, ...]:
         if document["format"] != FORMAT:
             raise ValueError(f"format {document['format']!r}")
         return tuple(Accepted(**{name: str(entry[name]) for name in entry}) for entry in entries)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(f"{path}: no baseline ({error}); write one with --accept") from error
 
 

@@ -45,7 +45,12 @@ def wrong_tokens(exact: Exact, state: int, actual: Packed) -> dict[str, Ids]:
         return _after_end(exact, extra)
     if not actual.any() and not exact.is_complete(state):
         return {"stuck": missing}
-    found = {**_extra(exact.vocabulary, extra), **_missing(exact.vocabulary, missing)}
+    return kinds_of(exact.vocabulary, extra, missing)
+
+
+def kinds_of(vocabulary: Vocabulary, extra: Ids, missing: Ids) -> dict[str, Ids]:
+    """The kinds of tokens that a mask allows too many, and of those that it lacks, before the end of an output."""
+    found = {**_extra(vocabulary, extra), **_missing(vocabulary, missing)}
     return {kind: tokens for kind, tokens in found.items() if len(tokens)}
 
 

@@ -95,7 +95,7 @@ def diagnose(
     for base in _bases(difference, cut, history):
         kind = _kind(lab, base, difference, fresh=True)
         if kind is not None:
-            return _small(lab, base, kind, cut, budget, _needed(difference))
+            return _small(lab, base, kind, cut, budget, difference)
     kind = difference.kind if difference.kind in FAULTS else "unstable"
     message = f"{difference.message}; seen once, not seen again in a fresh process"
     return Finding(kind, message, cut, difference, cut, ONCE)
@@ -165,13 +165,13 @@ def _judged(lab: Lab, difference: Difference, base: Scenario, *, fresh: bool) ->
 
 
 def _small(
-    lab: Lab, base: Scenario, kind: str, original: Scenario, budget: Budget, keep: Sequence[int]
+    lab: Lab, base: Scenario, kind: str, original: Scenario, budget: Budget, first: Difference
 ) -> Finding:
     """Shrink in a child that is reused, then look again in a fresh one; when that fails, shrink in fresh ones."""
     seen = lab.ask(base, fresh=True)
     for fresh in (False, True):
         shows = _Shows(lab, kind, seen, fresh=fresh)
-        small = shrunk(base, shows, budget, keep)
+        small = shrunk(base, shows, budget, _needed(first))
         found = lab.ask(small, fresh=True)
         matching = _matching(lab, found, kind, small)
         if matching is not None:
@@ -179,7 +179,7 @@ def _small(
         budget = Budget(runs=60, seconds=budget.seconds)
     found = lab.ask(base, fresh=True)
     matching = _matching(lab, found, kind, base)
-    message = matching.message if matching else "seen again, but not every time"
+    message = matching.message if matching else f"{first.message}; seen again, but not every time"
     difference = matching or (found[0] if found else Difference(len(base.steps) - 1, kind, message))
     return Finding(kind, message, base, difference, original, AGAIN if matching else ONCE)
 

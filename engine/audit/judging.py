@@ -230,7 +230,7 @@ class Run:
             if answer.kind == "internal":
                 self._note("crash", f"advance by {token}: {self._said(answer)}", asked, token=token)
                 raise _Stop
-            if answer.kind == "unsupported":
+            if answer.kind == "unsupported" and self._is_untouched(asked):
                 raise Declined(f"advance by {token}: {answer}")
             if not allowed:
                 return
@@ -264,7 +264,7 @@ class Run:
         if asked and asked.request[0] == "rollback" and error.kind in ("refused", "unsupported"):
             raise Declined(f"rollback: {error}")
         op, kind = f"{asked.request[0]}: " if asked else "", error_kind(error)
-        if asked and asked.request[0] == "mask" and asked.path and error.kind == "refused":
+        if asked and asked.request[0] == "mask" and asked.path and error.kind in ("refused", "unsupported"):
             kind = "eos_missing" if asked.session.truth.is_complete(asked.state) else "stuck"
         self._note(kind, op + self._said(error), asked)
 

@@ -178,17 +178,18 @@ def _others(truth: Exact, chance: random.Random) -> list[int]:
     """A sample of the tokens, with those that matter: EOS, specials, empties, the last one, ids around 65,536."""
     vocabulary = truth.vocabulary
     size = len(vocabulary)
-    special = [*vocabulary.eos, *_without_bytes(vocabulary)]
+    special = [*vocabulary.eos, *_odd(vocabulary)]
     edges = [token for token in (0, size - 1, 65_535, 65_536) if token < size]
     return [*chance.sample(range(size), min(size, 40)), *special, *edges]
 
 
 @lru_cache(maxsize=32)
-def _without_bytes(vocabulary: Vocabulary) -> tuple[int, ...]:
-    """The first special and the first empty token."""
+def _odd(vocabulary: Vocabulary) -> tuple[int, ...]:
+    """The first special token, the first empty one, and the first that would be cut short at a NUL."""
     special = next((token for token, piece in enumerate(vocabulary.tokens) if piece is None), None)
     empty = next((token for token, piece in enumerate(vocabulary.tokens) if piece == b""), None)
-    return tuple(token for token in (special, empty) if token is not None)
+    cut = next((token for token, piece in enumerate(vocabulary.tokens) if piece and 0 in piece[1:]), None)
+    return tuple(token for token in (special, empty, cut) if token is not None)
 
 
 def _kind(truth: Exact, state: int, token: int) -> str:
@@ -201,6 +202,8 @@ def _kind(truth: Exact, state: int, token: int) -> str:
         return "empty"
     if state == DONE:
         return "after the end"
+    if 0 in piece[1:]:
+        return "NUL inside"
     return "dead later" if truth.step(state, piece[:1]) != DEAD else "dead at once"
 
 

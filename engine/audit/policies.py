@@ -12,6 +12,7 @@ comma in a string, whatever schema made it.
 | `whitespace` | `"any"` | JSON may have white space wherever RFC 8259 has it |
 | `escapes` | `"short-only"` | free JSON strings are written without `\uXXXX`; constants as they must be |
 | `after_eos` | `"eos"` | after EOS the mask still holds the EOS ids |
+| `ends` | `"first-whole"` | an output ends where it is first whole, whatever could follow; the empty text is none |
 | `accepts` | list of names | forms outside the dialect that the engine takes (names in data/refusals.json) |
 | `object_order` | `"any"` | members may come in any order; such an engine is not held to exact JSON masks |
 | `object_order` | `"sorted"` | members come in the order of their names' code points, in `const` and `enum` too |
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from reference.compile import regex_to_dfa
 from reference.dfa import DEAD, Dfa
@@ -49,6 +51,7 @@ class Policy:
     eos_stays: bool = False
     any_order: bool = False
     sorted_members: bool = False
+    first_whole: bool = False
     accepts: frozenset[str] = frozenset()
     unknown: tuple[str, ...] = ()
 
@@ -78,6 +81,8 @@ def declared(policies: Mapping[str, Any]) -> Policy:
                 known["any_order"] = True
             case ("object_order", "sorted"):
                 known["sorted_members"] = True
+            case ("ends", "first-whole"):
+                known["first_whole"] = True
             case ("accepts", list(names)):
                 known["accepts"] = frozenset(map(str, names))
             case _:
@@ -91,8 +96,9 @@ def language(kind: str, source: str, policy: Policy) -> Dfa:
         dfa = regex_to_dfa(json_schema_to_regex(by_name(schema_from_text(source))))
     else:
         dfa = compiled_plain(kind, source)
-    is_json = kind in ("json_schema", "json_object")
-    return rewritten(dfa, policy) if is_json and policy.rewrites_json else dfa
+    if kind in ("json_schema", "json_object") and policy.rewrites_json:
+        dfa = rewritten(dfa, policy)
+    return at_first_end(dfa) if policy.first_whole else dfa
 
 
 def by_name(value: JsonValue) -> JsonValue:
@@ -138,9 +144,23 @@ def rewritten(dfa: Dfa, policy: Policy) -> Dfa:
             row[byte] = numbers[target]
         rows.append(row)
         accept.append(bool(dfa.accept[place[0]]) and place[1] in (OUT, BARE, GAP) and not place[2])
-    table = canonical(ClassTable(np.array(accept), np.array(rows), np.arange(256)))
+    return _canonical(np.array(accept), np.array(rows))
+
+
+def at_first_end(dfa: Dfa) -> Dfa:
+    """The members that are not empty and begin with no shorter one: nothing follows an accepting state.
+
+    The start is a state of its own, which a loop does not come back to.
+    """
+    rows = np.where(dfa.trans == DEAD, DEAD, dfa.trans + 1)
+    table = np.vstack([rows[:1], np.where(dfa.accept[:, None], DEAD, rows)]).astype(np.int32)
+    return _canonical(np.append(False, dfa.accept), table)
+
+
+def _canonical(accept: npt.NDArray[np.bool_], trans: npt.NDArray[np.int32]) -> Dfa:
+    table = canonical(ClassTable(accept, trans, np.arange(256)))
     if not len(table.accept):
-        raise Refused("under this policy no text is left in the language")
+        raise Refused("under the declared policies no text is left in the language")
     return Dfa(table.accept, table.table[:, table.byte_class])
 
 

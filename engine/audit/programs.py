@@ -6,6 +6,7 @@ get wrong: patterns that share a long beginning, one text as two kinds, a gramma
 same grammar over a second vocabulary.
 """
 
+import contextlib
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,15 @@ from engine.audit.exact import DONE, Exact, exact, ids
 from engine.audit.plan import forbidden
 from engine.audit.policies import Policy
 from engine.audit.scenario import Grammar, Scenario, Step
+from engine.audit.vocabularies import twins
 from reference.dfa import DEAD
 from reference.errors import Refused
 from reference.vocabulary import Vocabulary
+
+CROWD = 70
+"""Sessions open at once: more than a batch of 64."""
+TWINS_OF = 2000
+"""Ids of a vocabulary that is tried with its twins."""
 
 
 @dataclass(slots=True)
@@ -36,12 +43,14 @@ def programs(
     seed: int,
     many: int,
 ) -> Iterator[Scenario]:
-    """`many` seeded programs of about 150 steps, each over three of the grammars."""
+    """`many` seeded programs of about 150 steps, each over three of the grammars; and one of many sessions at once."""
     for number in range(many):
         chance = random.Random(f"{seed} {vocabulary.name} {number}")
         chosen = tuple(chance.sample(list(grammars), min(3, len(grammars))))
         truths = [exact(grammar, vocabulary, policy) for grammar in chosen]
         yield Scenario((vocabulary,), chosen, tuple(_Program(truths, features, chance).steps(150)))
+        if number == 0:
+            yield Scenario((vocabulary,), chosen, tuple(_Program(truths, features, chance).crowd(CROWD)))
 
 
 class _Program:
@@ -57,6 +66,15 @@ class _Program:
         steps = [self._opened(number) for number in range(len(self.truths))]
         while len(steps) < length:
             steps += self._some()
+        steps += [("mask", slot) for slot in self.open]
+        return [*steps, *(("close", slot) for slot in self.open)]
+
+    def crowd(self, many: int) -> list[Step]:
+        """Many sessions open at once, each a few tokens on; then the masks of all."""
+        steps = list[Step]()
+        for number in range(many):
+            steps.append(self._opened(number % len(self.truths)))
+            steps += self._taken(self.made)
         steps += [("mask", slot) for slot in self.open]
         return [*steps, *(("close", slot) for slot in self.open)]
 
@@ -193,17 +211,26 @@ def _finished(number: int, truth: Exact, chance: random.Random) -> Iterator[Step
 def two_vocabularies(
     grammars: Sequence[Grammar], first: Vocabulary, second: Vocabulary, policy: Policy, seed: int
 ) -> Iterator[Scenario]:
-    """The same grammar over one vocabulary, then another, then the first again, in one process."""
+    """The same grammar over one vocabulary, then another, then the first again, in one process.
+
+    A small vocabulary is then tried with its twins too, which a careless cache takes for it.
+    """
     chance = random.Random(f"{seed} vocabularies")
-    for grammar in grammars:
-        try:
-            parts = [
-                list(_finished(number, exact(grammar, vocabulary, policy), chance))
-                for number, vocabulary in enumerate((first, second, first))
-            ]
-        except Refused:
-            continue
-        steps = [(*step[:-1], 0) if step[0] == "open" else step for step in parts[0]]
-        for number, part in zip((1, 0), parts[1:], strict=True):
-            steps += [("vocab", number), *((*step[:-1], 0) if step[0] == "open" else step for step in part)]
-        yield Scenario((first, second), (grammar,), tuple(steps))
+    pairs = [(grammar, second) for grammar in grammars]
+    if len(first) <= TWINS_OF:
+        pairs += [(grammar, twin) for grammar in grammars for twin in twins(first)]
+    for grammar, other in pairs:
+        with contextlib.suppress(Refused):
+            yield _there_and_back(grammar, first, other, policy, chance)
+
+
+def _there_and_back(
+    grammar: Grammar, first: Vocabulary, second: Vocabulary, policy: Policy, chance: random.Random
+) -> Scenario:
+    """A session to its end over the first vocabulary, over the second, and over the first again."""
+    steps: list[Step] = []
+    for number, vocabulary in enumerate((first, second, first)):
+        part = _finished(number, exact(grammar, vocabulary, policy), chance)
+        steps += [("vocab", number % 2)] if number else []
+        steps += [(*step[:-1], 0) if step[0] == "open" else step for step in part]
+    return Scenario((first, second), (grammar,), tuple(steps))

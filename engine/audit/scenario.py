@@ -129,7 +129,7 @@ def read(path: Path) -> tuple[Scenario, dict[str, Any]]:
     """The scenario of a reproduction file, and what is told about it."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: cannot be read ({error}); take a file that an audit wrote") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadInput(f"{path}: 'format' is not {FORMAT}; take a file that this version wrote")

@@ -14,7 +14,8 @@ from reference.vocabulary import NAMES, Vocabulary, load_vocabulary
 LOADER = "tokenizer:"
 """Before the path of a tokenizer.json: the port's own loader reads it, and is under audit with the engine."""
 BYTES = tuple(bytes([byte]) for byte in range(256))
-CHARACTERS = tuple(map(chr, (0xE9, 0xFF, 0x7FF, 0x800, 0x6F22, 0xD7FF, 0xE000, 0xFFFD, 0x1F600, 0x10FFFF)))
+BORDERS = (0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF)
+CHARACTERS = tuple(map(chr, (0xE9, 0xFF, 0x6F22, 0xFFFD, 0x1F600, *BORDERS)))
 
 
 def byte_only() -> Vocabulary:
@@ -64,11 +65,24 @@ def partial() -> Vocabulary:
     rest = [piece[place:] for piece in whole for place in range(1, len(piece))]
     across = [one[-1:] + two[:1] for one, two in itertools.pairwise(whole)]
     mixed = [b'"' + piece[:1] for piece in whole] + [piece[1:] + b'"' for piece in whole]
-    after = [b"a" + piece for piece in (b"\xc0", b"\xc3", b"\xe0", b"\xf0", b"(", b"\n", b"\xe2\x80", b" ")]
+    after = [
+        b"a" + piece for piece in (b"\xc0", b"\xc3", b"\xe0", b"\xf0", b"(", b"\n", b"\xe2\x80", b" ", b"\0b")
+    ]
     found = [
         piece for piece in dict.fromkeys([*whole, *cut, *rest, *across, *mixed, *after]) if len(piece) > 1
     ]
     return Vocabulary((*BYTES, *found, None, b"a"), frozenset({256 + len(found)}), "partial")
+
+
+def twins(vocabulary: Vocabulary) -> tuple[Vocabulary, Vocabulary]:
+    """As many ids in another order; the same tokens, of which another one ends an output."""
+    name, last = vocabulary.name, len(vocabulary) - 1
+    turned = frozenset(last - token for token in vocabulary.eos)
+    other = max(set(range(last + 1)) - vocabulary.eos, default=last)
+    return (
+        Vocabulary(vocabulary.tokens[::-1], turned, f"{name} in another order"),
+        Vocabulary(vocabulary.tokens, frozenset({other}), f"{name} with another end"),
+    )
 
 
 ADVERSARIAL = (byte_only, duplicates, no_eos, several_eos, giant, wide, partial)

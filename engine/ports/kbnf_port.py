@@ -81,6 +81,7 @@ class KBNF(Engine):
     name, distribution = "kbnf", "kbnf"
     kinds = ("regex.unicode", "json_schema")
     features = ("fork", *loader())
+    policies = {"ends": "first-whole"}  # noqa: RUF012 (read by the loop, never changed)
     notes = "json_schema: formatron, its blanks taken out, $id and $schema added; empty tokens are left out"
 
     def vocabulary(self, tokens: Tokens, eos: list[int], tokenizer: str | None) -> None:
