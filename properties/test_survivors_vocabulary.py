@@ -677,6 +677,8 @@ def test_a_width_that_is_no_count_is_told_where_it_is(tmp_path: Path, width: Any
         ({"unk_id": 0}, {0}),
         ({"unk_token": "b", "unk_id": 0}, {1}),
         ({"unk_token": None, "unk_id": None}, set()),
+        ({"unk_id": 1.0}, set()),
+        ({"unk_id": [1]}, set()),
     ],
 )
 def test_the_unknown_token_is_nothing(tmp_path: Path, fields: Any, silent: set[int]) -> None:
