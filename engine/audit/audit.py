@@ -74,7 +74,9 @@ class Auditor:
         self.request, self.settings, self.port = request, request.settings, port
         self.subject, self.runner = request.subject(port), Runner(port)
         self.lab = Lab(lambda: Port(request.command, limits=request.limits).start())
-        self.checker = Checker(self.runner, self.lab, self.subject, request.done)
+        self.checker = Checker(
+            self.runner, self.lab, self.subject, request.done, self.settings.shrink_seconds
+        )
 
     def close(self) -> None:
         """End both children."""

@@ -2,8 +2,8 @@
 
 Differences of a kind and aspect already seen in the same check are passed over, since one cause wrongs many masks. A
 finding is diagnosed and made small in a second child while its kind and aspect are new: three times for the parts of
-JSON, once for a grammar. Of the others only the kind is decided. A port that dies is started again by the runner; one
-that keeps dying ends the check.
+JSON, once for a grammar, and not when all such work has taken `shrink_seconds`. Of the others only the kind is decided.
+A port that dies is started again by the runner; one that keeps dying ends the check.
 """
 
 import time
@@ -64,9 +64,12 @@ class _Ran:
 class Checker:
     """Runs checks on one child, and looks into findings on another."""
 
-    def __init__(self, runner: Runner, lab: Lab, subject: Subject, done: Collection[Key]) -> None:
+    def __init__(
+        self, runner: Runner, lab: Lab, subject: Subject, done: Collection[Key], shrink_seconds: float
+    ) -> None:
         """`done` are the keys of records that a run before this one has left."""
         self.runner, self.lab, self.subject, self.done = runner, lab, subject, done
+        self.shrink_seconds = shrink_seconds
         self.lab_seconds = 0.0
         self._shrunk: Counter[tuple[str, Aspect, Grammar | None]] = Counter()
         self._causes: set[tuple[str, Grammar | None, Aspect]] = set()
@@ -122,7 +125,8 @@ class Checker:
         aspect, grammar = aspect_of(difference, self.runner.policy), difference.grammar
         cause = (kind, grammar, aspect)
         group = (kind, aspect, grammar if grammar and grammar.kind.startswith("regex.") else None)
-        if self._shrunk[group] >= SHRUNK_A_GROUP or cause in self._causes:
+        is_enough = self.lab_seconds >= self.shrink_seconds
+        if is_enough or self._shrunk[group] >= SHRUNK_A_GROUP or cause in self._causes:
             finding = named_only(self.lab, difference, scenario)
         else:
             budget = Budget(runs=HANGS_ASKED) if kind == "hang" else Budget()

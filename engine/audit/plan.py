@@ -42,6 +42,7 @@ class Settings:
     walks: int = 3
     length: int = 300
     programs: int = 6
+    shrink_seconds: float = 600
 
     def loaded(self) -> tuple[Vocabulary, ...]:
         """The vocabularies, in order."""
