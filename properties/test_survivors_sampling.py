@@ -1,7 +1,9 @@
 """What a mutation tool could change in pcg32, sampling without any other test seeing it (docs/mutation.md)."""
 
 import math
+import sys
 import warnings
+from dataclasses import fields
 
 import pytest
 
@@ -86,3 +88,30 @@ def test_logits_far_apart_are_no_cause_for_a_warning(logits: list[float], temper
         warnings.simplefilter("error")
         ids, probabilities = distribution(logits, [True, True], SamplingParams(temperature=temperature))
     assert (ids.tolist(), probabilities.tolist()) == ([0, 1], [1.0, 0.0])
+
+
+HUGE = 10**5000
+"""Longer than the digits that Python writes without being told to."""
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(SamplingParams)])
+def test_an_integer_of_any_size_is_in_range_or_refused_in_a_line(name: str) -> None:
+    with pytest.raises(SamplingError) as refusal:
+        SamplingParams(**{name: HUGE})
+    told = f"sampling, {name}: an integer of {HUGE.bit_length()} bits is out of range; give "
+    assert str(refusal.value).startswith(told)
+
+
+def test_a_temperature_past_the_doubles_is_refused_and_the_largest_double_draws() -> None:
+    with pytest.raises(SamplingError):
+        SamplingParams(temperature=10**309)
+    ids, probabilities = distribution(
+        [1.0, 0.0], [True, True], SamplingParams(temperature=sys.float_info.max)
+    )
+    assert (ids.tolist(), probabilities.tolist()) == ([0, 1], [0.5, 0.5])
+
+
+def test_a_generator_told_a_long_integer_says_so_in_a_line() -> None:
+    with pytest.raises(Refused) as refusal:
+        Pcg32(HUGE, 0)
+    assert f"an integer of {HUGE.bit_length()} bits is not in" in str(refusal.value)

@@ -5,6 +5,13 @@ class Refused(ValueError):  # noqa: N818 (the word of the verdicts)
     """Input that the reference declines before it does any work on it."""
 
 
+def shown(value: object) -> str:
+    """A value for a message; a long integer is told by its size, since Python may decline to write its digits."""
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
+
+
 class PatternError(Refused):
     """A pattern outside the dialect; `position` counts characters from 0, None when no one place is at fault."""
 

@@ -6,7 +6,7 @@ seed and the number of a walk give every walk a stream of its own. Next: samplin
 
 from operator import index as as_int
 
-from reference.errors import Refused
+from reference.errors import Refused, shown
 
 _MULTIPLIER = 6364136223846793005
 _64 = (1 << 64) - 1
@@ -54,5 +54,5 @@ def _whole(name: str, value: int) -> int:
     except TypeError:
         raise Refused(f"Pcg32: {name} {value!r} is not an integer; give one of 0 … 2⁶⁴ − 1") from None
     if not 0 <= number <= _64:
-        raise Refused(f"Pcg32: {name} {number} is not in 0 … 2⁶⁴ − 1; reduce it first")
+        raise Refused(f"Pcg32: {name} {shown(number)} is not in 0 … 2⁶⁴ − 1; reduce it first")
     return number

@@ -20,7 +20,7 @@ equal and all others have weight 0. So a row whose allowed logits are all −inf
 never gives NaN, never raises in the middle of a batch, and never falls back on a token that the mask forbids.
 """
 
-import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reference.constraint import Constraint, apply_mask
-from reference.errors import Refused
+from reference.errors import Refused, shown
 from reference.pcg32 import Pcg32
 from reference.trie import Ints
 
@@ -57,22 +57,25 @@ class SamplingParams:
         for name, (is_in_range, remedy) in _RANGES.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not is_in_range(value):
-                raise SamplingError(f"sampling, {name}: {value!r} is out of range; give {remedy}")
+                raise SamplingError(f"sampling, {name}: {shown(value)} is out of range; give {remedy}")
         for name, most in (("top_k", (1 << 31) - 1), ("seed", (1 << 64) - 1)):
             value = getattr(self, name)
             if name == "seed" and value is None:
                 continue
             if type(value) is not int or not 0 <= value <= most:
                 raise SamplingError(
-                    f"sampling, {name}: {value!r} is out of range; give an integer of 0 to {most}"
+                    f"sampling, {name}: {shown(value)} is out of range; give an integer of 0 to {most}"
                 )
 
 
+_LARGEST = sys.float_info.max
+"""The largest finite double; an integer past it has no quotient with one."""
+
 _RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
-    "temperature": (lambda value: 0 <= value < math.inf, "a finite number of at least 0"),
+    "temperature": (lambda value: 0 <= value <= _LARGEST, "a finite number of at least 0"),
     "top_p": (lambda value: 0 < value <= 1, "a number above 0 and at most 1"),
     "min_p": (lambda value: 0 <= value <= 1, "a number of 0 to 1"),
-    "repetition_penalty": (lambda value: 0 < value < math.inf, "a finite number above 0"),
+    "repetition_penalty": (lambda value: 0 < value <= _LARGEST, "a finite number above 0"),
     "presence_penalty": (lambda value: -2 <= value <= 2, "a number of −2 to 2"),
     "frequency_penalty": (lambda value: -2 <= value <= 2, "a number of −2 to 2"),
 }
