@@ -105,7 +105,7 @@ class Port:
     def start(self) -> Self:
         """Start the child and hold its hello to the protocol."""
         self.fault, self._hello = None, None
-        self._unread, self._log = bytearray(), bytearray()
+        self._unread, self._log, self._identifier = bytearray(), bytearray(), 0
         self._child = self._spawn()
         self.clock.starts += 1
         fields = self.request("hello", protocol=VERSION)

@@ -1,6 +1,7 @@
 """`maskproof audit`: an engine against the exact masks."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -18,7 +19,7 @@ from engine.audit.replay import replay
 from engine.errors import BadInput
 from engine.host import Limits, Port
 from engine.ports.registry import built_in, find
-from engine.results import Record, ResultsWriter, open_run, read_records
+from engine.results import Key, Record, ResultsWriter, open_run, read_records
 from maskproof.files import demand_writable
 from maskproof.terminal import err, out, print_json, print_summary, progress_bar, shown, verdict_counts
 
@@ -52,6 +53,9 @@ def run(
     ] = sys.executable,
     answer_seconds: Annotated[float, typer.Option(help="Time limit of an answer.", min=0.01)] = 20.0,
     slow_seconds: Annotated[float, typer.Option(help="Time limit of vocab and compile.", min=0.01)] = 120.0,
+    shrink_seconds: Annotated[
+        float, typer.Option(help="Time for making findings small, in all; then they are only named.", min=0)
+    ] = Settings().shrink_seconds,
     memory: Annotated[int, typer.Option(help="Memory limit of the port in MiB.", min=16)] = 6144,
     replay_file: Annotated[
         Path | None, typer.Option("--replay", help="Run one reproduction file again.")
@@ -72,7 +76,11 @@ def run(
     demand_writable(baseline if accept else None, "--baseline")
     limits = Limits(answer_seconds, slow_seconds, memory << 20)
     settings = Settings(
-        tuple(vocab or Settings().vocabularies), tuple(language or ()), tuple(eos or ()), seed
+        tuple(vocab or Settings().vocabularies),
+        tuple(language or ()),
+        tuple(eos or ()),
+        seed,
+        shrink_seconds=shrink_seconds,
     )
     asked = {
         "port": arguments,
@@ -127,14 +135,24 @@ def _subject(name: str, arguments: tuple[str, ...], findings: Path, port: Port) 
 def _audited(request: Request, writer: ResultsWriter) -> list[Record]:
     """All records, those of the run that is resumed first, each written when it is known."""
     records = list(read_records(writer.path)) if request.done else []
+    finished = frozenset(request.done) - _under_way(records)
+    written = Counter((record.key(), record.kind) for record in records if record.key() not in finished)
     with progress_bar("audit") as tick:
-        request = Request(**{**_fields(request), "tick": tick})
+        request = Request(**{**_fields(request), "tick": tick, "done": finished})
         for record in audit(request):
-            if record.key() in request.done and record.check not in ("effort", "hello", "bye"):
+            if record.key() in finished and record.check != "effort":
+                continue
+            if written[record.key(), record.kind] > 0:
+                written[record.key(), record.kind] -= 1
                 continue
             writer.append(record)
             records.append(record)
     return records
+
+
+def _under_way(records: Sequence[Record]) -> set[Key]:
+    """The check whose finding was written last: it may have had more to say when the run was killed."""
+    return {record.key() for record in records[-1:] if record.verdict == "refuted"}
 
 
 def _fields(request: Request) -> dict[str, Any]:

@@ -1,0 +1,96 @@
+"""What a review of the audit found: runs that go on, questions that are the same in every child, broken files."""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from engine.audit.baseline import read_baseline
+from engine.audit.scenario import read
+from engine.audit.vocabularies import byte_only, twins
+from engine.errors import BadInput
+from engine.host import Port
+from maskproof.__main__ import app, load_commands
+from properties.audit_ports import changed_all
+
+if not app.registered_commands:
+    load_commands()
+
+WRONG = (
+    (
+        "                there = step(here, byte)",
+        "                there = step(here, byte) if byte != 0x73 else DEAD",
+    ),
+    (
+        "        if self.automaton.accepts(state):\n            for token",
+        "        if state != DONE:\n            for token",
+    ),
+)
+ECHO = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    fields = {"name": str(asked["id"]), "version": "1", "protocol": 1, "kinds": ["regex.bytes"], "features": []}
+    print(json.dumps({"id": asked["id"], "ok": True, **fields}), flush=True)
+"""
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return [row for line in path.read_bytes().splitlines() if "check" in (row := json.loads(line))]
+
+
+def told(path: Path) -> Counter[tuple[str, str, str, str]]:
+    """The records of a run, but for what each part of it says of its own cost."""
+    names = ("case", "check", "verdict", "kind")
+    return Counter(
+        tuple(row.get(name, "") for name in names)  # type: ignore[misc]
+        for row in rows(path)
+        if row["check"] != "effort"
+    )
+
+
+def test_a_check_that_was_killed_between_two_findings_is_asked_again_and_nothing_is_told_twice(
+    tmp_path: Path,
+) -> None:
+    command = ("--", *changed_all(tmp_path, *WRONG))
+    options = ("audit", "--vocab", "toy", "--language", "hand-words", "--results", str(tmp_path / "out"))
+    CliRunner().invoke(app, [*options, *command])
+    (path,) = (tmp_path / "out").glob("*/records.jsonl")
+    whole, lines = told(path), path.read_bytes().splitlines(keepends=True)
+    places = [
+        number
+        for number, row in enumerate(rows(path))
+        if (row["case"], row["check"]) == ("hand-words@toy", "masks")
+    ]
+    assert len(places) > 1
+    for kept in (places[0], places[-1], 0):
+        path.write_bytes(b"".join(lines[: kept + 2]))
+        CliRunner().invoke(app, [*options, "--resume", *command])
+        assert told(path) == whole
+
+
+def test_every_child_of_a_port_is_asked_under_the_same_numbers() -> None:
+    port = Port([sys.executable, "-c", ECHO])
+    with port:
+        port.request("mask", session=1)
+        port.request("mask", session=1)
+        port.restart()
+        assert port.hello.name == "1"
+
+
+def test_a_vocabulary_has_twins_of_the_same_size_and_of_the_same_tokens() -> None:
+    vocabulary = byte_only()
+    turned, ended = twins(vocabulary)
+    assert turned.tokens == (None, *reversed(vocabulary.tokens[:256])) and turned.eos == {0}
+    assert ended.tokens == vocabulary.tokens and ended.eos == {255}
+
+
+@pytest.mark.parametrize("reader", [read_baseline, read])
+def test_a_file_that_is_nested_too_deeply_is_bad_input(reader: object, tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(BadInput, match=r"deep\.json"):
+        reader(path)  # type: ignore[operator]
