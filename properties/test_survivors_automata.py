@@ -68,7 +68,7 @@ def test_an_automaton_that_accepts_nothing_has_no_canonical_states() -> None:
     assert canonical(never).accept.tolist() == []
 
 
-def test_a_union_of_nothing_is_empty_and_not_a_fault() -> None:
+def test_a_class_of_no_character_is_empty_and_not_a_fault() -> None:
     with pytest.raises(EmptyLanguage):
         regex_to_dfa(r"[^\u0000-\u{10ffff}]", "unicode")
 

@@ -125,12 +125,12 @@ class _Builder:
         return _Fragment(parts[0].first, parts[0].start, parts[-1].end)
 
     def either(self, branches: list[_Fragment]) -> _Fragment:
-        """A new start to every branch, every branch to a new end."""
+        """A new start to every branch, every branch to a new end; there are two or more."""
         start, end = self.state(), self.state()
         self.epsilon[start] = tuple(branch.start - start for branch in branches)
         for branch in branches:
             self.link(branch.end, end)
-        return _Fragment(branches[0].first if branches else start, start, end)
+        return _Fragment(branches[0].first, start, end)
 
     def repeat(self, body: _Fragment, node: Repeat) -> _Fragment:
         """The copies in a chain between a new start and a new end, which is reached after `low` of them or more."""
