@@ -9,9 +9,11 @@ to acceptance equals it, so dead is carried along as a state that accepts nothin
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from oracles.tables import DEAD, Automaton, Table, checked
+from oracles.tables import Automaton, Table, checked
 
 Pair = tuple[int, int]
+Node = tuple[int, bool]
+"""A state, and whether it is of the right side; dead is one too, on either side."""
 
 
 def difference(
@@ -25,11 +27,11 @@ def difference(
 def is_bisimilar(left: Automaton, right: Automaton) -> bool:
     """Whether the two languages are equal, by merging the states that must then be equal."""
     symbols = joint_symbols(left, right)
-    parent: dict[int, int] = {}
+    parent: dict[Node, Node] = {}
     todo: list[Pair] = [(0, 0)]
     while todo:
         pair = todo.pop()
-        if not _merge(parent, _name(pair[0], 0), _name(pair[1], 1)):
+        if not _merge(parent, (pair[0], False), (pair[1], True)):
             continue
         if _disagrees(left, right, pair):
             return False
@@ -82,21 +84,16 @@ def _path(came: dict[Pair, tuple[Pair, int] | None], pair: Pair) -> bytes:
     return bytes(reversed(path))
 
 
-def _name(state: int, side: int) -> int:
-    """One number for each state of either side; the dead of both sides are one from the outset."""
-    return DEAD if state == DEAD else 2 * state + side
-
-
-def _merge(parent: dict[int, int], one: int, other: int) -> bool:
+def _merge(parent: dict[Node, Node], one: Node, other: Node) -> bool:
     """Make two states one; False when they were already."""
     roots = _root(parent, one), _root(parent, other)
     parent[roots[0]] = roots[1]
     return roots[0] != roots[1]
 
 
-def _root(parent: dict[int, int], state: int) -> int:
+def _root(parent: dict[Node, Node], state: Node) -> Node:
     """The state that stands for all that were merged with this one, with paths halved on the way."""
     while parent.setdefault(state, state) != state:
-        parent[state] = parent.setdefault(parent[state], parent[state])
+        parent[state] = parent[parent[state]]
         state = parent[state]
     return state

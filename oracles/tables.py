@@ -32,15 +32,15 @@ class Automaton:
 def checked(accept: Iterable[int], table: Table) -> Automaton:
     """The automaton that a list of accepting states and a table stand for; raises OracleError when they are none."""
     rows = [[int(entry) for entry in row] for row in table]
-    accepting = [int(state) for state in accept]
+    accepting = frozenset(int(state) for state in accept)
     for state, row in enumerate(rows):
         if len(row) != 256:
             raise OracleError(f"table, state {state}: {len(row)} entries instead of 256")
         if min(row) < DEAD or max(row) >= len(rows):
             raise OracleError(f"table, state {state}: an entry outside -1 to {len(rows) - 1}")
-    if not rows or min(accepting, default=0) < 0 or max(accepting, default=0) >= len(rows):
+    if not rows or not accepting.issubset(range(len(rows))):
         raise OracleError("the automaton has no state, or accepts in a state that it does not have")
-    return _over_classes(frozenset(accepting), rows)
+    return _over_classes(accepting, rows)
 
 
 def _over_classes(accept: frozenset[int], rows: list[list[int]]) -> Automaton:

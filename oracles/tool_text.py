@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Literal
 
 HEADER = re.compile(r'<tool_call>\{"name":"(?P<name>[A-Za-z0-9_-]{1,64})","arguments":')
@@ -93,7 +93,7 @@ def certain(text: str) -> list[Span]:
     last = found.pop()
     tail = text[last.start :]
     held = BEGINNING.search(tail)
-    after_call = text[: last.start].endswith(CLOSER) and bool(found)
+    after_call = text[: last.start].endswith(CLOSER)
     if after_call and tail[0] == "\n" and BEGINNING.fullmatch(tail[1:] or "<"):
         return found
     end = len(text) if held is None else last.start + held.start()
@@ -101,13 +101,11 @@ def certain(text: str) -> list[Span]:
 
 
 def items(text: str, roles: Sequence[Span], request_id: str) -> list[Item]:
-    """What is shown: `("content", s)`, `("call", index, id, name)`, `("arguments", index, s)`; runs are one."""
+    """What is shown: `("content", s)`, `("call", index, id, name)`, `("arguments", index, s)`, in order."""
     shown: list[Item] = []
     for span in roles:
         part = text[span.start : span.end]
-        if span.role == "content" and shown and shown[-1][0] == "content":
-            shown[-1] = ("content", str(shown[-1][1]) + part)
-        elif span.role == "content":
+        if span.role == "content":
             shown.append(("content", part))
         elif span.role == "arguments":
             shown.append(("arguments", span.call, part))
@@ -118,15 +116,10 @@ def items(text: str, roles: Sequence[Span], request_id: str) -> list[Item]:
 
 def events(pieces: Sequence[str], request_id: str) -> list[list[Item]]:
     """The events due after every piece, and a last list for the end of the text."""
-    due: list[list[Item]] = []
-    before: list[Item] = []
-    for count in range(1, len(pieces) + 1):
-        text = "".join(pieces[:count])
-        now = items(text, certain(text), request_id)
-        due.append(_news(before, now))
-        before = now
-    text = "".join(pieces)
-    return [*due, _news(before, items(text, spans(text), request_id))]
+    whole = "".join(pieces)
+    known = [*((text, certain(text)) for text in accumulate(pieces)), (whole, spans(whole))]
+    shown = [items(text, roles, request_id) for text, roles in known]
+    return [_news(before, now) for before, now in pairwise([[], *shown])]
 
 
 def _news(before: Sequence[Item], now: Sequence[Item]) -> list[Item]:
@@ -134,7 +127,7 @@ def _news(before: Sequence[Item], now: Sequence[Item]) -> list[Item]:
         return list(now)
     kept = len(before) - 1
     old, new = before[kept], now[kept]
-    rest = str(new[-1])[len(str(old[-1])) :] if old[0] != "call" else ""
+    rest = str(new[-1])[len(str(old[-1])) :]
     return [*([(*new[:-1], rest)] if rest else []), *now[len(before) :]]
 
 
