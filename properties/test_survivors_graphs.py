@@ -17,7 +17,7 @@ def test_the_byte_zero_is_a_byte_and_not_the_end_of_a_token() -> None:
 
 def test_the_ids_of_no_tokens_are_whole_numbers_too() -> None:
     ((_, ids, targets),) = graphs.token_steps([[0] * 256], [None, b""])
-    assert (ids.dtype, targets.dtype, ids.size) == (np.int64, np.int64, 0)
+    assert [ids.dtype == np.int64, targets.dtype == np.int64, ids.size] == [True, True, 0]
 
 
 def test_components_come_in_the_order_of_their_least_states() -> None:
