@@ -14,7 +14,7 @@ from engine.audit.vocabularies import byte_only, twins
 from engine.errors import BadInput
 from engine.host import Port
 from maskproof.__main__ import app, load_commands
-from properties.audit_ports import changed_all
+from properties.audit_ports import changed_all, pure_source
 
 if not app.registered_commands:
     load_commands()
@@ -94,3 +94,45 @@ def test_a_file_that_is_nested_too_deeply_is_bad_input(reader: object, tmp_path:
     path.write_text("[" * 100_000, encoding="utf-8")
     with pytest.raises(BadInput, match=r"deep\.json"):
         reader(path)  # type: ignore[operator]
+
+
+SMALLEST = {
+    "format": 1,
+    "vocabularies": [{"size": 2, "eos": [1], "tokens": {"0": "a"}}],
+    "grammars": [{"kind": "regex.bytes", "source": "a"}],
+    "steps": [["open", 0, 0], ["mask", 0]],
+}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"vocabularies": []},
+        {"vocabularies": [{"size": 10**12, "eos": [], "tokens": {}}]},
+        {"grammars": []},
+        {"steps": [["open", 0, 5]]},
+        {"steps": [["open", 0, -1]]},
+        {"steps": [["vocab", 1]]},
+        {"grammars": [{"kind": "regex.bytes", "source": "\ud800"}]},
+        {"text": "a", "grammars": [], "steps": []},
+        {"text": "a", "hex": "zz"},
+        {"text": "\ud800"},
+    ],
+)
+def test_a_broken_reproduction_file_is_bad_input(changed: dict[str, object], tmp_path: Path) -> None:
+    path = tmp_path / "broken.json"
+    path.write_text(json.dumps({**SMALLEST, **changed}), encoding="utf-8")
+    told = CliRunner().invoke(app, ["audit", "pure", "--replay", str(path), "--results", str(tmp_path)])
+    assert isinstance(told.exception, BadInput) and "broken.json" in str(told.exception)
+
+
+@pytest.mark.parametrize("at", ["        self.take_vocabulary(", '        key = (request["kind"]'])
+def test_a_port_that_dies_before_the_text_of_a_file_is_a_finding(at: str, tmp_path: Path) -> None:
+    lines = [line for line in pure_source().splitlines() if line.startswith(at)]
+    old = next(line for line in lines if "Trie([], [])" not in line)
+    path = tmp_path / "text.json"
+    path.write_text(json.dumps({**SMALLEST, "text": "a", "kind": "unsound"}), encoding="utf-8")
+    command = changed_all(tmp_path, (old, "        sys.exit(9)"))
+    options = ("--replay", str(path), "--results", str(tmp_path / "out"), "--json")
+    told = CliRunner().invoke(app, ["audit", *options, "--", *command])
+    assert [record["kind"] for record in json.loads(told.stdout)["records"]] == ["crash"]

@@ -29,6 +29,7 @@ from reference.vocabulary import Vocabulary
 
 FORMAT = 1
 INLINE = 200
+LARGEST = 10_000_000
 Step = tuple[Any, ...]
 ARGUMENTS = {
     "compile": 1,
@@ -109,13 +110,15 @@ def to_json(scenario: Scenario) -> dict[str, Any]:
 def from_json(document: dict[str, Any], place: str = "scenario") -> Scenario:
     """The scenario of plain data, every step looked at."""
     try:
-        return Scenario(
+        scenario = Scenario(
             tuple(_vocabulary_from_json(entry) for entry in document["vocabularies"]),
             tuple(Grammar(str(entry["kind"]), str(entry["source"])) for entry in document["grammars"]),
             tuple(_step(entry) for entry in document["steps"]),
         )
+        _check_numbers(scenario)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise BadInput(f"{place}: no scenario ({error!r}); take one that an audit wrote") from error
+    return scenario
 
 
 def write(path: Path, scenario: Scenario, **about: Any) -> None:
@@ -185,6 +188,20 @@ def _step(entry: list[Any]) -> Step:
     return (op, *arguments)
 
 
+def _check_numbers(scenario: Scenario) -> None:
+    """Refuse a scenario without a vocabulary, steps that name what is not there, and sources that are no text."""
+    if not scenario.vocabularies:
+        raise ValueError("no vocabulary")
+    for grammar in scenario.grammars:
+        grammar.source.encode()
+    for step in scenario.steps:
+        shelf = {"vocab": scenario.vocabularies} | dict.fromkeys(
+            ("open", "compile", "forget"), scenario.grammars
+        )
+        if step[0] in shelf and not 0 <= step[-1] < len(shelf[step[0]]):
+            raise ValueError(f"step {list(step)!r} names what the file does not have")
+
+
 def _vocabulary_to_json(vocabulary: Vocabulary) -> dict[str, Any]:
     if _is_named(vocabulary):
         return {"name": vocabulary.name, "eos": sorted(vocabulary.eos)}
@@ -213,7 +230,10 @@ def _shown(piece: bytes) -> str | dict[str, str]:
 def _vocabulary_from_json(entry: dict[str, Any]) -> Vocabulary:
     if "name" in entry:
         return named([str(entry["name"])], entry["eos"])[0]
-    tokens: list[bytes | None] = [None] * int(entry["size"])
+    size = int(entry["size"])
+    if size > LARGEST:
+        raise ValueError(f"a vocabulary of {size} ids")
+    tokens: list[bytes | None] = [None] * size
     for token, piece in entry["tokens"].items():
         tokens[int(token)] = bytes.fromhex(piece["hex"]) if isinstance(piece, dict) else piece.encode()
     return Vocabulary(tuple(tokens), frozenset(map(int, entry["eos"])), "reproduction")
