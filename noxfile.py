@@ -1,5 +1,7 @@
 """Every job of the project, each in an environment of its own that is reused from run to run."""
 
+from pathlib import Path
+
 import nox
 
 nox.options.reuse_venv = "yes"
@@ -7,7 +9,10 @@ nox.options.sessions = ["verify", "tests"]
 nox.options.default_venv_backend = "virtualenv"
 
 PINS = ("-c", "constraints.txt")
-FOLDERS = ("engine", "fixtures", "maskproof", "oracles", "properties", "reference", "reports", "noxfile.py")
+FOLDERS = (
+    *("engine", "fixtures", "maskproof", "oracles", "properties", "reference", "reports", "noxfile.py"),
+    *("docs/readers", "docs/reproductions"),
+)
 PACKAGES = ("engine", "fixtures", "maskproof", "oracles", "reference", "reports")
 TYPE_CHECKED = ["-p" + package for package in PACKAGES]
 # The token file of Qwen3's base vocabulary and a small instruct model, both carried by ordinary packages.
@@ -111,6 +116,15 @@ def audit(session: nox.Session) -> None:
     prepare(session)
     for port in AUDITED:
         maskproof(session, "audit", port, *session.posargs, codes=(0, 1))
+
+
+@nox.session
+def reproductions(session: nox.Session) -> None:
+    """Show each cause of the engines' findings against the engine alone (docs/engines.md)."""
+    session.install(*PINS, "torch")
+    session.install(*PINS, *ENGINES)
+    for file in sorted(Path("docs/reproductions").glob("*.py")):
+        session.run("python", str(file))
 
 
 @nox.session
