@@ -175,6 +175,25 @@ def escaped(text: str) -> str:
 
 
 @cause
+def large_integers() -> None:
+    """An integer beyond 64 bits in enum or const is read as a double, and written as another value."""
+    for text, written in (
+        ("18446744073709551617", "1.8446744073709552e+19"),
+        ("-9223372036854775809", "-9.223372036854776e+18"),
+    ):
+        pattern = pattern_of(f'{{"enum":[{text}]}}')
+        says(f'{{"enum":[{text}]}}: {text}', writes(pattern, text), "yes", "the value")
+        says(f'{{"enum":[{text}]}}: {written}', writes(pattern, written), "no", "another value")
+    text = "18446744073709551615"
+    says(
+        f'{{"enum":[{text}]}}: {text}',
+        writes(pattern_of(f'{{"enum":[{text}]}}'), text),
+        "yes",
+        "64 bits hold it",
+    )
+
+
+@cause
 def names() -> None:
     """The name of a property is written into the pattern without its JSON escapes, though a string in enum has them."""
     pattern = pattern_of('{"type":"object","properties":{"q\\"":{"type":"null"}},"required":["q\\""]}')
