@@ -53,9 +53,12 @@ def next_state(
     """δ*(state, bytes(token)); an EOS stays in an accepting state. DEAD for what is not allowed: no mask is asked."""
     if token in _ends(tokens, eos):
         return state if state in accept else DEAD
-    for byte in tokens[token] or b"":
+    text = tokens[token]
+    if not text:
+        return DEAD
+    for byte in text:
         state = DEAD if state == DEAD else table[state][byte]
-    return state if tokens[token] else DEAD
+    return state
 
 
 @dataclass(frozen=True, slots=True)
