@@ -9,6 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from engine.audit.baseline import read_baseline
+from engine.audit.free import fault_of
+from engine.audit.instances import exact_value
 from engine.audit.scenario import read
 from engine.audit.vocabularies import byte_only, twins
 from engine.errors import BadInput
@@ -136,3 +138,21 @@ def test_a_port_that_dies_before_the_text_of_a_file_is_a_finding(at: str, tmp_pa
     options = ("--replay", str(path), "--results", str(tmp_path / "out"), "--json")
     told = CliRunner().invoke(app, ["audit", *options, "--", *command])
     assert [record["kind"] for record in json.loads(told.stdout)["records"]] == ["crash"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "keyword"),
+    [
+        ('{"type":"number"}', "1e9999999999999999999", ""),
+        ('{"type":"number","maximum":5}', "1E+9999999999999999999", "maximum"),
+        ('{"type":"number","exclusiveMinimum":0}', "1e-9999999999999999999", ""),
+        ('{"type":"number","exclusiveMinimum":0}', "-1e-9999999999999999999", "exclusiveMinimum"),
+        ('{"type":"number","multipleOf":0.01}', "1.5e300", ""),
+        ('{"type":"number","multipleOf":3}', "12345678901234567890123456789012345678.5", "multipleOf"),
+        ('{"type":"number","multipleOf":2}', "1e5000", ""),
+    ],
+)
+def test_numbers_that_a_walk_may_come_to_are_judged_however_wide_they_are(
+    schema: str, text: str, keyword: str
+) -> None:
+    assert fault_of(text.encode(), exact_value(schema))[1] == keyword

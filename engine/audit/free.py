@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import InvalidOperation, localcontext
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from jsonschema.exceptions import SchemaError, ValidationError
 
 from engine.audit.exact import ids
 from engine.audit.findings import Subject, source, text_case
-from engine.audit.instances import Instance, Scribe, exact_value
+from engine.audit.instances import WIDEST, Instance, Scribe, exact_value
 from engine.audit.plan import Case
 from engine.audit.problems import Declined, problem_of
 from engine.audit.reductions import reductions
@@ -210,14 +211,18 @@ def text_fault(scribe: Scribe, source: str, text: str) -> str:
 def fault_of(text: bytes, schema: Any) -> tuple[str, str]:
     """What is wrong with a text under a schema, and the keyword that it breaks; ("", "") when it is valid.
 
-    Both are read by `exact_value`: a number is its value, not the nearest double.
+    Both are read by `exact_value`: a number is its value, not the nearest double. One so wide that `multipleOf` has no
+    answer in twice WIDEST digits counts as valid.
     """
     try:
         value = exact_value(text)
     except ValueError as error:
         return f"the text does not parse: {error}", ""
     try:
-        Draft202012Validator(schema).validate(value)
+        with localcontext(prec=2 * WIDEST):
+            Draft202012Validator(schema).validate(value)
+    except InvalidOperation:
+        return "", ""
     except ValidationError as error:
         place = "/".join(map(str, error.absolute_path)) or "the root"
         return f"{place} breaks {error.validator!r}: {error.message[:120]}", str(error.validator)

@@ -7,7 +7,7 @@ long as the value goes wrong in the same way and breaks the same keyword.
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from jsonschema import Draft202012Validator
@@ -26,6 +26,7 @@ from engine.protocol import PortError
 from reference.vocabulary import Vocabulary
 
 WIDEST = 1000
+FARTHEST = 10**17
 """Digits of a whole number with an exponent that is still made an int."""
 
 
@@ -135,12 +136,17 @@ def exact_value(text: str | bytes) -> Any:
     """The value of a JSON text with every number as it is: int where it is whole, Decimal elsewhere.
 
     Doubles would call 1e+23 another number than 100000000000000000000000, and 10000000000000001.0 the same as 1e16.
+    An exponent of more digits than Decimal takes stands for FARTHEST: no schema names numbers between the two.
     """
     return json.loads(text, parse_float=_number, parse_constant=_no_number)
 
 
 def _number(digits: str) -> int | Decimal:
-    number = Decimal(digits)
+    try:
+        number = Decimal(digits)
+    except InvalidOperation:
+        mantissa, _, exponent = digits.lower().partition("e")
+        number = Decimal(f"{mantissa}e{'-' if exponent.startswith('-') else ''}{FARTHEST}")
     return int(number) if abs(number.adjusted()) < WIDEST and number == number.to_integral_value() else number
 
 
