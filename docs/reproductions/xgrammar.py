@@ -340,6 +340,14 @@ def required_without_a_schema() -> None:
     invalid('{"type":"object","required":["b"]}', "{}", "b is required")
 
 
+@cause
+def name_by_escape() -> None:
+    """In an object that is open, a name may be written once more with an escape, its value of any type."""
+    schema = '{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}'
+    invalid(schema, '{"a":1,"\\u0061":"x"}', "a reader that takes the last of two reads a as x, no integer")
+    invalid(schema, '{"a":1,"a":"x"}', "the same name, as it is")
+
+
 def main() -> None:
     """Run every cause."""
     print(f"xgrammar {version('xgrammar')}")
