@@ -71,15 +71,31 @@ def bounds_out_of_order() -> None:
 
 @cause
 def names_that_cannot_go_on() -> None:
-    """Under some closed objects a name may begin with f0 to f4, after which the mask is empty; found by hand."""
+    """Under some closed objects a name may have f0 to f4 in it, after which the mask is empty."""
     for kind in ('{"type":"array"}', '{"type":"string","pattern":"^b$"}'):
         schema = (
-            f'{{"type":"object","properties":{{"a":{kind}}},"required":["a"],"additionalProperties":false}}'
+            f'{{"type":"object","properties":{{"ab":{kind}}},"required":["ab"],"additionalProperties":false}}'
         )
-        live = r"is_dead False, is_accepting False, allows: \\ a"
-        says(f'{schema} after {{"', told(schema, b'{"'), live, "the one name is a, or an escape of it")
-        why = "nothing can follow, and the session does not say that it is dead"
-        says(f'{schema} after {{" f1', told(schema, b'{"\xf1'), "refused", why)
+        for path, shown, rest in ((b'{"', '{"', "a"), (b'{"a', '{"a', "b")):
+            live = rf"is_dead False, is_accepting False, allows: \\ {rest}"
+            says(
+                f"{schema} after {shown}", told(schema, path), live, "the one name is ab, or an escape of it"
+            )
+            why = "nothing can follow, and the session does not say that it is dead"
+            says(f"{schema} after {shown} f1", told(schema, path + b"\xf1"), "refused", why)
+
+
+@cause
+def numbers_that_cannot_end() -> None:
+    """Where a constant or a bound is a number, any number may be written; after a wrong one the output never ends."""
+    for schema in ('{"enum":[1]}', '{"type":"number","minimum":3,"maximum":5}'):
+        for text in (b"2", b"2 "):
+            why = "no text that begins so is valid; white space goes on for ever, and is_dead is false"
+            says(f"{schema} after {text.decode()!r}", told(schema, text), "refused", why)
+    whole = r"is_dead False, is_accepting True, allows: \t \n \r   EOS"
+    says("{\"enum\":[1]} after '1 '", told('{"enum":[1]}', b"1 "), whole, "white space, or the end")
+    bounded = '{"type":"integer","minimum":3,"maximum":5}'
+    says(f"{bounded} after '2'", told(bounded, b"2"), "refused", "no integer from 3 to 5 begins so")
 
 
 def main() -> None:
