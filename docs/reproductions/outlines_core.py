@@ -211,6 +211,17 @@ def names() -> None:
 
 
 @cause
+def open_objects() -> None:
+    """An object without `properties` takes any members, JSON Schema's default, and the suite's is closed: a choice."""
+    why = "if objects are closed"
+    says('{"type":"object"}: {"a":1}', writes(pattern_of('{"type":"object"}'), '{"a":1}'), "no", why)
+    schema = '{"type":"object","properties":{}}'
+    says(f'{schema}: {{"a":1}}', writes(pattern_of(schema), '{"a":1}'), "no", why)
+    schema = '{"type":"object","additionalProperties":false}'
+    says(schema, pattern_of(schema), r"\{\}", "one value is valid: the object without members")
+
+
+@cause
 def unicode_classes() -> None:
     r"""`\d`, `\w` and `\s` are the Unicode classes of Rust's regex syntax: a choice."""
     for pattern, text in ((r"\d", "\u0660"), (r"\w", "é"), (r"\s", "\xa0")):
