@@ -11,12 +11,13 @@ from typer.testing import CliRunner
 from engine.audit.baseline import read_baseline
 from engine.audit.free import fault_of
 from engine.audit.instances import exact_value
+from engine.audit.plan import Settings
 from engine.audit.scenario import read
 from engine.audit.vocabularies import byte_only, twins
 from engine.errors import BadInput
 from engine.host import Port
 from maskproof.__main__ import app, load_commands
-from properties.audit_ports import changed_all, pure_source
+from properties.audit_ports import changed_all, fault, pure_source, records
 
 if not app.registered_commands:
     load_commands()
@@ -156,3 +157,18 @@ def test_numbers_that_a_walk_may_come_to_are_judged_however_wide_they_are(
     schema: str, text: str, keyword: str
 ) -> None:
     assert fault_of(text.encode(), exact_value(schema))[1] == keyword
+
+
+FEATURES = 'FEATURES = ["fork", "rollback", "dfa", "pattern", "dumps", "forced", "budget"]'
+
+
+def test_an_escape_that_leads_back_to_a_state_reached_otherwise_is_written_too(tmp_path: Path) -> None:
+    """No surface shows the automaton here, and one path to each state does not go by half of a surrogate pair."""
+    planted = fault("surrogate-escapes-lost")
+    command = changed_all(tmp_path, (planted.old, planted.new), (FEATURES, "FEATURES: list[str] = []"))
+    asked = Settings(vocabularies=("bytes",), languages=("city",), walks=0, programs=0)
+    found = [record for record in records(command, tmp_path, asked) if record.verdict == "refuted"]
+    assert {(record.check, record.kind) for record in found} == {
+        ("phrases", "incomplete"),
+        ("phrases", "advance_disagrees"),
+    }

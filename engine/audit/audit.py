@@ -18,6 +18,7 @@ from engine.audit.diagnose import Finding, Lab
 from engine.audit.exact import exact
 from engine.audit.findings import Subject, record_of
 from engine.audit.free import free_record
+from engine.audit.phrases import phrases
 from engine.audit.plan import Case, Settings
 from engine.audit.problems import Declined
 from engine.audit.runner import Runner
@@ -183,6 +184,7 @@ class Auditor:
             return
         long = walks(case, truth, seed, settings.walks, settings.length)
         yield from self.checker.check(case.id, "advance", plan.advances(case, truth, seed))
+        yield from self.checker.check(case.id, "phrases", phrases(case, truth))
         yield from self.checker.check(case.id, "end", plan.endings(case, truth, seed))
         yield from self.checker.check(case.id, "walks", long)
 

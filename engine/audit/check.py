@@ -31,6 +31,7 @@ HANGS_ASKED = 12
 METHODS = {
     "masks": "every reachable state by a shortest token path, every token",
     "advance": "forbidden and allowed tokens at a sample of states",
+    "phrases": "awkward pieces of text, each where the language first takes it",
     "end": "the mask after each EOS, and tokens after it",
     "walks": "seeded walks that prefer rare tokens",
     "sessions": "seeded programs over several sessions",
