@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from importlib import import_module
 from pathlib import Path
 
 import jsonschema
@@ -121,8 +122,9 @@ def test_the_trie_s_masks_are_the_first_principles_masks(question, vocabulary):
 def test_oracles_answer_the_same_when_every_function_of_the_reference_raises(monkeypatch):
     """Independence: no oracle asks the reference, not even through something else."""
     before = canonical(*automaton("[é-漢]{1,2}a?", "unicode"))
-    for file in sorted(Path(reference.__path__[0]).glob("*.py")):
-        module = __import__(f"reference.{file.stem}", fromlist=["x"])
+    files = sorted(Path(reference.__path__[0]).glob("*.py"))
+    # All are imported first: one that was imported meanwhile would keep what is planted here.
+    for module in [import_module(f"reference.{file.stem}") for file in files]:
         for name, _ in inspect.getmembers(module, inspect.isfunction):
             monkeypatch.setattr(module, name, raising)
     with pytest.raises(AssertionError, match="the reference was asked"):
