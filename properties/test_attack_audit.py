@@ -172,3 +172,21 @@ def test_an_escape_that_leads_back_to_a_state_reached_otherwise_is_written_too(t
         ("phrases", "incomplete"),
         ("phrases", "advance_disagrees"),
     }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["xgramar"], "no port is called 'xgramar'; there are "),
+        (
+            ["pure", "--vocab", "toy", "--eos", "3"],
+            "--eos 3: it is for vocabularies from files; toy say their own",
+        ),
+    ],
+)
+def test_what_would_be_passed_over_in_silence_is_one_line(
+    arguments: list[str], told: str, tmp_path: Path
+) -> None:
+    load_commands()
+    done = CliRunner().invoke(app, ["audit", *arguments, "--results", str(tmp_path)])
+    assert isinstance(done.exception, BadInput) and told in str(done.exception)

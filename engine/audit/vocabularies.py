@@ -100,6 +100,10 @@ def named(specs: Sequence[str], eos: Sequence[int] = ()) -> tuple[Vocabulary, ..
     `eos` are the end ids of those that are read from a file, which may not say what ends an output.
     """
     made = {vocabulary.name: vocabulary for vocabulary in adversarial()}
+    if eos and all(spec in (*made, *NAMES, "adversarial") for spec in specs):
+        raise BadInput(
+            f"--eos {eos[0]}: it is for vocabularies from files; {', '.join(specs)} say their own ends"
+        )
     found: list[Vocabulary] = []
     for spec in specs:
         if spec == "adversarial":

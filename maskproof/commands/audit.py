@@ -1,5 +1,6 @@
 """`maskproof audit`: an engine against the exact masks."""
 
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -87,6 +88,7 @@ def run(
         **asdict(settings),
         "corpus": str(corpus or ""),
         "replay": str(replay_file or ""),
+        "limits": asdict(limits),
     }
     with open_run("audit", sys.argv[2:], settings=asked, results=results, resume=resume) as writer:
         subject = partial(_subject, name, arguments, writer.path.parent / "findings")
@@ -110,6 +112,8 @@ def _port(words: Sequence[str], python: str) -> tuple[str, list[str], tuple[str,
     """The name of the port, its command, and how both are written on a command line."""
     names = [port.name for port in built_in()]
     if words[0] not in names:
+        if len(words) == 1 and shutil.which(words[0]) is None:
+            find(words[0])
         return "", list(words), ("--", *words)
     if len(words) > 1:
         return words[0], list(words[1:]), (words[0], "--", *words[1:])
