@@ -164,6 +164,7 @@ def comma_before_the_end() -> None:
     """A comma may stand before the end of an object that has members left."""
     schema = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}}
     schema_writes(schema, '{"x":0,}', "no", "after a comma comes a name")
+    schema_writes({}, '{"":0,}', "no", "after a comma comes a name; an open object has always members left")
 
 
 @cause
@@ -185,7 +186,7 @@ def constants_that_are_no_strings() -> None:
 
 @cause
 def names_with_quotes() -> None:
-    """Names and constants with a quote are matched as they are, and not as JSON writes them."""
+    """Names and constants with a quote or a control character are matched as they are, not as JSON writes them."""
     schema = {"type": "object", "properties": {'q"': {"type": "null"}}}
     schema_writes(schema, '{"q\\"":null}', "yes", "the name as JSON writes it")
     schema_writes(schema, '{"q"', "no", "an open object; the log: KeyError 'q'")
@@ -194,6 +195,20 @@ def names_with_quotes() -> None:
     says('the same after {"q, with a token `":`', found, "nothing", "no token begins with a backslash")
     schema_writes({"enum": ['a"b']}, '"a\\"b"', "yes", "the value as JSON writes it")
     schema_writes({"enum": ['a"b']}, '"a"', "no", "another value")
+    tokens = [b'"', b"\x01", b"\\", b"u", b"0", b"1"]
+    found = allowed(JsonSchemaParser({"enum": ["\x01"]}), tokens, [b'"'])
+    says('{"enum":["\\u0001"]} after "', found, "\\\\", "RFC 8259: U+0000 to U+001F are escaped")
+
+
+@cause
+def blanks_after_the_quote() -> None:
+    """Blanks between the opening quote of a string and its first other character are taken and not counted."""
+    schema_writes({"enum": [" b", "a"]}, '" a"', "no", "another value than the two")
+    schema_writes({"enum": [" b", "a"]}, '" b"', "yes", "the first value")
+    schema_writes({"type": "string", "maxLength": 1}, '"   a"', "no", "four characters are more than one")
+    schema_writes({"type": "string", "minLength": 2}, '"  "', "yes", "two characters")
+    found = allowed(JsonSchemaParser({"enum": ["\t", "/"]}), [b'"', b"\t", b"/"], [b'"', b"\t"])
+    says('{"enum":["\\t","/"]} after " and a raw TAB', found, r"b'\t' is not allowed", "a TAB is escaped")
 
 
 @cause
