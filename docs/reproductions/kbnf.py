@@ -221,7 +221,7 @@ def constant_objects() -> None:
 
 @cause
 def names_as_patterns() -> None:
-    """formatron: names and constants are put into regexes as they are, and their characters act there."""
+    """formatron: names and constants are put into regexes as they are, and their characters and escapes act there."""
     schema = '{"type":"object","properties":{"a.b":{"type":"null"}},"required":["a.b"]}'
     says(f'{schema}: {{"a>b":null}}', writes(schema, '{"a>b":null}'), "no", "the name is a.b")
     schema = '{"type":"object","properties":{"a+b{2}":{"type":"null"}},"required":["a+b{2}"]}'
@@ -230,6 +230,12 @@ def names_as_patterns() -> None:
     schema = '{"type":"array","items":{"enum":[2.5,"c*"]}}'
     says(f"{schema}: [2x5]", writes(schema, "[2x5]"), "no", "no JSON text")
     says(f'{schema}: [""]', writes(schema, '[""]'), "no", "the string is c*")
+    schema, why = (
+        '{"type":"array","items":{"enum":["\\t","\\u0001"]}}',
+        "RFC 8259: U+0000 to U+001F are escaped",
+    )
+    says(f"{schema}: a raw TAB in quotes", writes(schema, '["\t"]'), "no", why)
+    says(f'{schema}: ["\\t"]', writes(schema, '["\\t"]'), "yes", "the first value")
 
 
 @cause
