@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from engine.audit.baseline import read_baseline
 from engine.audit.free import fault_of
 from engine.audit.instances import exact_value
-from engine.audit.plan import Settings
+from engine.audit.plan import AWKWARD, Settings, cases
 from engine.audit.scenario import read
 from engine.audit.vocabularies import byte_only, twins
 from engine.errors import BadInput
@@ -190,3 +190,10 @@ def test_what_would_be_passed_over_in_silence_is_one_line(
     load_commands()
     done = CliRunner().invoke(app, ["audit", *arguments, "--results", str(tmp_path)])
     assert isinstance(done.exception, BadInput) and told in str(done.exception)
+
+
+@pytest.mark.parametrize("vocabulary", ["partial", "wide", "duplicates"])
+def test_a_port_of_characters_is_asked_every_awkward_language(vocabulary: str) -> None:
+    asked = cases(Settings(vocabularies=(vocabulary,)), ["regex.unicode", "json_schema"])
+    names = {case.id.partition("@")[0].removesuffix("/unicode") for case in asked}
+    assert names == set(AWKWARD)

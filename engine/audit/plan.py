@@ -74,7 +74,7 @@ def cases(settings: Settings, kinds: Sequence[str]) -> list[Case]:
     found = []
     for vocabulary in settings.loaded():
         every = settings.languages or vocabulary.name not in _adversarial_names() - {"bytes"}
-        chosen = [pair for pair in grammars if every or pair[0] in AWKWARD]
+        chosen = [pair for pair in grammars if every or _is_awkward(pair[0])]
         found += [Case(f"{name}@{vocabulary.name}", grammar, vocabulary) for name, grammar in chosen]
     return found
 
@@ -82,7 +82,12 @@ def cases(settings: Settings, kinds: Sequence[str]) -> list[Case]:
 def is_brief(case: Case) -> bool:
     """Whether the masks of all states are enough: an automaton that is asked more in another way or vocabulary."""
     name, _, vocabulary = case.id.partition("@")
-    return name.endswith("/regex") or (vocabulary == "bytes" and name not in AWKWARD)
+    return name.endswith("/regex") or (vocabulary == "bytes" and not _is_awkward(name))
+
+
+def _is_awkward(name: str) -> bool:
+    """Whether the language is one of those, as bytes or as characters."""
+    return name.removesuffix("/unicode") in AWKWARD
 
 
 def all_grammars() -> list[tuple[str, Grammar]]:
