@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from engine.host import Port
+from engine.ports import llama_cpp_port
 from engine.ports.installed import installed, missing
 from engine.ports.registry import FOLDER, built_in, find
 from engine.ports.speak import closed
@@ -330,3 +331,23 @@ def test_several_eos_ids_or_none_are_served_or_refused_at_once(name: str) -> Non
             ids, whole = allowed(port, session)
             assert whole
             assert ids & {EOS, 259} == set(ends)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "grammar"),
+    [
+        ("a{2}", r"([\U00000061-\U00000061]){2,2}"),
+        ("a{2,}", r"([\U00000061-\U00000061]){2,}"),
+        (r"\u{1F600}", r"[\U0001F600-\U0001F600]"),
+        (r"[\u{41}-\u{5a}{]", r"[\U00000041-\U0000005A\U0000007B-\U0000007B]"),
+        (r"\\{3}", r"([\U0000005C-\U0000005C]){3,3}"),
+    ],
+)
+def test_the_port_of_llama_cpp_writes_the_dialect_s_patterns_as_gbnf(pattern: str, grammar: str) -> None:
+    assert llama_cpp_port.gbnf_of(pattern) == grammar
+
+
+@pytest.mark.parametrize("pattern", ["a{x}", "a{2", "a{,3}", "[a]{", r"\\{", r"\u{110000}"])
+def test_the_port_of_llama_cpp_refuses_braces_that_the_dialect_refuses(pattern: str) -> None:
+    with pytest.raises((llama_cpp_port.Refused, llama_cpp_port.syntax.error)):
+        llama_cpp_port.gbnf_of(pattern)

@@ -8,6 +8,7 @@ abort the process, so the mask is asked before every advance.
 
 import ctypes
 import os
+import re
 import re._parser as syntax  # type: ignore[import-not-found]
 import struct
 import sys
@@ -191,10 +192,19 @@ DIGIT = [(48, 57)]
 WORD = [(48, 57), (65, 90), (95, 95), (97, 122)]
 SPACE = [(9, 13), (32, 32)]
 NEVER = "[^\\x00-\\U0010FFFF]"
+CODE_POINT = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\.", re.DOTALL)
+QUOTED = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
+STRAY = re.compile(r"\{(?![0-9]+(?:,[0-9]*)?\})")
 
 
 def gbnf_of(pattern: str) -> str:
-    """A pattern as a GBNF expression: classes are ASCII, a dot is every character but a line feed."""
+    r"""A pattern as a GBNF expression: classes are ASCII, a dot is every character but a line feed.
+
+    The parser has no `\u{…}`, and takes a brace that is no count as itself, which the dialect does not.
+    """
+    pattern = CODE_POINT.sub(lambda found: f"\\U{int(found[1], 16):08x}" if found[1] else found[0], pattern)
+    if STRAY.search(QUOTED.sub("", pattern)):
+        raise Refused("a brace that is no count and has no backslash is not translated to GBNF")
     tree = syntax.parse(pattern, syntax.SRE_FLAG_ASCII)
     if tree.state.flags != syntax.SRE_FLAG_ASCII or tree.state.groupdict:
         raise Refused("flags and named groups are not translated to GBNF")
