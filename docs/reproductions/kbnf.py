@@ -133,6 +133,8 @@ def first_whole_text() -> None:
     """The engine is finished at the first whole text, as its documentation says: it ends eagerly."""
     says("start ::= #'ab?'; after a", walked("start ::= #'ab?';", b"a"), "b, or the end", "ab is a member")
     says("start ::= #'ab?': ab", reads("start ::= #'ab?';", "ab"), "yes", "ab is a member")
+    whole = walked("start ::= #'ab?';", b"ab", more=[b"ab"])
+    says("the same after ab as one token", whole, "finished", "ab is a member that no other begins with")
     says("start ::= 'a' 'b'?: ab", reads("start ::= 'a' 'b'?;", "ab"), "yes", "the same without a regex")
     schema = '{"anyOf":[{"type":"integer"},{"type":"null"}]}'
     says(f"formatron, {schema}: 17", writes(schema, "17"), "yes", "17 is an integer")
@@ -160,6 +162,8 @@ def past_the_end() -> None:
         "\\xa9 \\xa9\\xc3",
         "the text is c3 a9 c3, which is not whole: its last character is cut",
     )
+    case = "start ::= #'a|ab|abcd'; abc as one token"
+    says(case, walked("start ::= #'a|ab|abcd';", b"abc", more=[b"abc"]), "d", "abc is not whole")
 
 
 @cause
@@ -264,6 +268,7 @@ def open_objects() -> None:
 
 
 UNENFORCED = (
+    ('{"items":{"type":"null"}}', "[1]", "1 is not null"),
     ('{"type":"integer","multipleOf":3}', "4", "4 is no multiple of 3"),
     ('{"type":"integer","multipleOf":3}', "-4", "nor is -4"),
     ('{"type":"array","items":{"type":"integer"},"uniqueItems":true}', "[1,1]", "two items are equal"),
