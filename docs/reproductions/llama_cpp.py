@@ -258,6 +258,16 @@ def end_inside_a_character() -> None:
 
 
 @cause
+def ends_by_text() -> None:
+    """A token whose text is that of a known end, `</s>` or others, ends an output, and is no text."""
+    tokens = [b"a", b"</s>", b"</", b"s", b">"]
+    says(
+        '"a" after a', allowed('root ::= "a"', tokens, [b"a"]), "EOS", "EOS is the one end of the vocabulary"
+    )
+    says('"</s>"', allowed('root ::= "</s>"', tokens), "</s> </", "the text can be one token or three")
+
+
+@cause
 def control_characters() -> None:
     """A JSON string of the converter has control characters as they are."""
     for data in (b'"\x01"', b'"\n"'):
