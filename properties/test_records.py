@@ -11,13 +11,6 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from engine.calls.accuracy import Score
-from engine.calls.decoding import Decoded
-from engine.calls.equivalence import equivalence
-from engine.calls.inputs import read_functions
-from engine.calls.job import Answers, Job
-from engine.calls.report import accuracy_record, calls_record, cost_record, proof_record
-from engine.models.base import Shape
 from engine.results import as_plain
 from engine.server.app import create_app
 from engine.server.random_model import EchoModel
@@ -96,8 +89,17 @@ def test_the_records_that_ports_prints_fit_the_schema() -> None:
     assert document["records"]
 
 
+@pytest.mark.models
 def test_the_records_of_a_job_of_calls_fit_the_schema() -> None:
     """All four kinds that a job leaves, made without a model from what one answer would have told."""
+    from engine.calls.accuracy import Score
+    from engine.calls.decoding import Decoded
+    from engine.calls.equivalence import equivalence
+    from engine.calls.inputs import read_functions
+    from engine.calls.job import Answers, Job
+    from engine.calls.report import accuracy_record, calls_record, cost_record, proof_record
+    from engine.models.base import Shape
+
     functions = read_functions(CALLS / "functions_definition.json")
     model = SimpleNamespace(name="m", shape=Shape("a", 1, 1, 1, 1, "float32", "cpu", "random"))
     job = Job(functions, (), cast(Any, model))
