@@ -13,6 +13,7 @@ is marked `same`. The exit status is 0.
 import json
 import os
 import sys
+import time
 import typing
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -265,6 +266,24 @@ def open_objects() -> None:
     says('{"type":"object"}: {"a":1}', writes('{"type":"object"}', '{"a":1}'), "no", "if objects are closed")
     schema = '{"type":"object","additionalProperties":false}'
     says(f'{schema}: {{"a":1}}', writes(schema, '{"a":1}'), "no", "no member is allowed, and that is said")
+
+
+@cause
+def many_optional_members() -> None:
+    """formatron: the time to compile doubles, and more, with every optional member; in kbnf, with every `?`."""
+    known = vocabulary(BYTES)
+    for count in (6, 8, 10):
+        begun = time.perf_counter()
+        schema = {"type": "object", "properties": {f"p{number}": {"type": "null"} for number in range(count)}}
+        writes(json.dumps(schema), "{")
+        seconds = time.perf_counter() - begun
+        print(f"  formatron, {count} optional members\n    engine: {seconds:.2f} s")
+    for count in (10, 12, 14):
+        begun = time.perf_counter()
+        rules = "".join(f" m{number} ::= '{number};';" for number in range(count))
+        kbnf.Engine(f"start ::= 'x' {' '.join(f'm{number}?' for number in range(count))};{rules}", known)
+        seconds = time.perf_counter() - begun
+        print(f"  kbnf, 'x' and {count} optional rules\n    engine: {seconds:.2f} s")
 
 
 UNENFORCED = (
