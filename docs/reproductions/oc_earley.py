@@ -8,8 +8,10 @@ Every block shows what the engine answers, what the exact answer is, and why. A 
 is the id after the last of them. Where both answers are one, the comparison is marked `same`. The exit status is 0.
 """
 
+import json
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import version
@@ -159,6 +161,16 @@ def bounds_out_of_order() -> None:
     except ValueError as error:
         engine = f"refused: {error}"
     says(f"{schema} at the start", engine, "refused", "no value is valid")
+
+
+@cause
+def many_optional_members() -> None:
+    """The time and memory to compile double, and more, with every optional member."""
+    for count in (8, 10, 12):
+        members = {f"p{number}": {"type": "null"} for number in range(count)}
+        begun = time.perf_counter()
+        of_schema(json.dumps({"type": "object", "properties": members, "additionalProperties": False}))
+        print(f"  {count} optional members\n    engine: {time.perf_counter() - begun:.2f} s")
 
 
 @cause
