@@ -270,3 +270,15 @@ def test_the_grammar_that_a_scenario_asks_last_is_known_through_forks() -> None:
     assert scenario.asked() == b
     assert scenario.with_steps(steps[:4]).asked() == a
     assert scenario.with_steps([]).asked() is None
+
+
+def test_an_object_keeps_its_properties_while_it_gets_smaller() -> None:
+    """Without them most engines let an object hold anything: a fault would be made small into that one."""
+    pending, seen = ['{"type":"object","properties":{"a":{"type":"null"}},"required":["a"]}'], set[str]()
+    while pending:
+        source = pending.pop()
+        if source not in seen:
+            seen.add(source)
+            pending += reductions("json_schema", source)
+    assert '{"type":"object","properties":{}}' in seen
+    assert not [source for source in seen if '"object"' in source and "properties" not in source]

@@ -27,7 +27,7 @@ from engine.audit.problems import Declined, problem_of
 from engine.audit.reductions import reductions
 from engine.audit.runner import Runner
 from engine.audit.scenario import Grammar
-from engine.audit.smallest import SHRUNK_A_KIND, compact, quick, smaller_texts, smallest
+from engine.audit.smallest import SHRUNK_A_KIND, compact, keeps_types, quick, smaller_texts, smallest
 from engine.audit.vocabularies import has_every_byte
 from engine.audit.writing import Stuck, ask_mask, open_session, tokenizer, write_text
 from engine.host import PortFault
@@ -182,7 +182,8 @@ def _small(runner: Runner, case: Case, outcome: Outcome, text: str) -> tuple[Gra
         return text_fault(scribe, *pair) == outcome.kind
 
     def smaller(pair: tuple[str, str]) -> Iterator[tuple[str, str]]:
-        yield from ((source, pair[1]) for source in reductions("json_schema", pair[0]))
+        sources = reductions("json_schema", pair[0])
+        yield from ((source, pair[1]) for source in sources if keeps_types(schema, json.loads(source)))
         yield from ((pair[0], less) for less in smaller_texts(pair[1]))
 
     source, text = smallest((case.grammar.source, text), smaller, is_wrong, budget)

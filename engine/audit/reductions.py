@@ -170,10 +170,15 @@ def _parts(bracket: str) -> Iterator[str]:
 
 
 def smaller_schemas(schema: Any) -> Iterator[Any]:
-    """JSON values one structural step below: a part alone, a member less, a smaller member."""
+    """JSON values one structural step below: a part alone, a member less, a smaller member.
+
+    An object schema keeps its `properties`, empty at the least: without them it is open in most engines, another fault.
+    """
     if isinstance(schema, dict):
         yield from _parts_of_schema(schema)
         for key in schema:
+            if key == "properties" and schema.get("type") == "object":
+                continue
             yield {name: value for name, value in schema.items() if name != key}
         for key, value in schema.items():
             for smaller in _smaller_member(key, value):
