@@ -47,6 +47,7 @@ def test_a_text_is_respelled_between_its_strings_alone(text: str, spaced: str) -
         ("9007199254740993", '{"const":9007199254740992}', "const"),
         ("2.0", '{"type":"integer"}', ""),
         ("2.5", '{"type":"integer"}', "type"),
+        ("-0.0e+3993866158", '{"type":"integer"}', ""),
         ("2.5", '{"type":"number","multipleOf":0.1}', ""),
         ("1e400", '{"type":"number","minimum":1}', ""),
     ],

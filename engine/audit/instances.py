@@ -147,6 +147,8 @@ def _number(digits: str) -> int | Decimal:
     except InvalidOperation:
         mantissa, _, exponent = digits.lower().partition("e")
         number = Decimal(f"{mantissa}e{'-' if exponent.startswith('-') else ''}{FARTHEST}")
+    if number.is_zero():
+        return 0
     return int(number) if abs(number.adjusted()) < WIDEST and number == number.to_integral_value() else number
 
 
