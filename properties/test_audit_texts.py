@@ -13,6 +13,7 @@ from engine.audit.plan import Settings
 from engine.audit.refusals import ambiguous, spellings
 from engine.audit.shrink import Budget
 from engine.audit.smallest import keeps_types, smaller_pairs, smaller_texts, smallest
+from engine.ports.registry import find
 from engine.results import Record
 from fixtures import ROOT
 from maskproof.__main__ import app, load_commands
@@ -204,3 +205,23 @@ def test_the_page_has_every_policy_and_every_kind_of_finding() -> None:
     assert len(rows) >= 8 and [row for row in rows if row not in page] == []
     kinds = {kind for one in faults() for kind in one.kinds}
     assert [kind for kind in sorted(kinds) if f"`{kind}`" not in page] == []
+
+
+def test_a_corpus_file_of_which_nothing_could_be_asked_has_judged_nothing(tmp_path: Path) -> None:
+    """The only claim is wrong, so it is set aside: that is no pass."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    entry = {"schema": {"type": "integer"}, "tests": [{"data": "x", "valid": True}]}
+    (folder / "one.json").write_text(json.dumps(entry), encoding="utf-8")
+    every = records(find("pure").command(), tmp_path, FREE, corpus=str(folder))
+    (record,) = [record for record in every if record.check == "instances"]
+    assert (record.verdict, record.message) == ("skipped", "no instance could be asked: nothing was judged")
+    assert record.domain == {"undecided": 1}
+
+
+def test_a_language_without_a_least_budget_is_skipped_and_says_why(tmp_path: Path) -> None:
+    """Without EOS the empty text is whole after no token: there is no budget of one less to refuse."""
+    asked = Settings(vocabularies=("no-eos",), programs=0, walks=0, shrink_seconds=0)
+    every = records(find("pure").command(), tmp_path, asked)
+    found = [record for record in every if record.check == "budget" and record.verdict == "skipped"]
+    assert found and {record.message for record in found} == {"the empty output is whole without EOS"}

@@ -40,7 +40,9 @@ def records(runner: Runner, subject: Subject, cases: list[Case], seed: int) -> I
     for case in _small(cases, runner):
         if "forced" in features:
             yield judge(subject, case.id, "forced", about_case(case, partial(_forced, runner)), runner)
-        if "budget" in features:
+        if "budget" in features and (why := _without_budget(case, runner)):
+            yield subject.record(case.id, "budget", "skipped", message=why)
+        elif "budget" in features:
             question = about_case(case, partial(_budget, runner, seed=seed))
             yield judge(subject, case.id, "budget", question, runner)
 
@@ -63,6 +65,16 @@ def _small(cases: list[Case], runner: Runner) -> Iterator[Case]:
 
 def _states(case: Case, runner: Runner) -> int:
     return compiled(case.grammar, runner.policy).n_states
+
+
+def _without_budget(case: Case, runner: Runner) -> str:
+    """Why no budget can be asked; nothing when one can."""
+    least = int(token_distances(exact(case.grammar, case.vocabulary, runner.policy).index)[0])
+    told = {
+        DEAD: "no output can be finished with this vocabulary",
+        0: "the empty output is whole without EOS",
+    }
+    return told.get(least, "")
 
 
 def _is_exact(case: Case, runner: Runner) -> bool:
@@ -115,8 +127,6 @@ def _budget(runner: Runner, case: Case, *, seed: int) -> Ask:
     def ask() -> tuple[str, str]:
         handle, truth = _given(runner, case)
         least = int(token_distances(truth.index)[0])
-        if least == DEAD or least == 0:
-            return "", ""
         if _is_taken(runner.port, handle, least - 1):
             return (
                 "not_refused",

@@ -127,10 +127,12 @@ class Judge:
                 told.add((kind, keyword or ""))
                 yield self._finding(case, entry.schema, instance, keyword or "", kind, written.text)
         if not counts["wrong"]:
+            is_asked = counts["valid"] + counts["invalid"] > 0
             yield self.subject.record(
                 case,
                 "instances",
-                "tested",
+                "tested" if is_asked else "skipped",
+                message="" if is_asked else "no instance could be asked: nothing was judged",
                 method="each instance written token by token, in every spelling",
                 domain=dict(counts),
                 seconds=time.perf_counter() - begun,
