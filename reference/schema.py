@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from reference.errors import Refused, SchemaError, TooLarge
+from reference.errors import Refused, SchemaError, TooLarge, shown
 from reference.jsontext import JsonValue, dumps, loads
 from reference.schema_text import (
     BOOLEAN,
@@ -279,9 +279,7 @@ def _name(name: str) -> str:
 
 def _shown(value: object) -> str:
     """A value for a message, cut when it is long."""
-    if isinstance(value, int) and value.bit_length() > 200:
-        return f"an integer of {value.bit_length()} bits"
     if not isinstance(value, bool | int | float | str | None):
         return f"a value of Python's type {type(value).__name__}"
-    text = ascii(value)
+    text = shown(value) if isinstance(value, int) else ascii(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
